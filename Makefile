@@ -1,0 +1,51 @@
+# Two commands: `make report` sets everything up and runs the main job, `make test` sets everything up and passes the tests.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+VENV := .venv
+BIN := $(VENV)/bin
+PLAN := params/harness-check.yaml
+MODEL := smollm2-135m-instruct-q4_1
+PYTHON ?= $(shell tools/find-python)
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+export PIP_NO_INPUT := 1
+
+.PHONY: help setup report test check lab lint clean
+
+help: ## say what each target does
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+setup: $(VENV)/.current ## make .venv; nothing when it is current
+
+$(VENV)/.current: pyproject.toml constraints.txt tools/find-python
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer with venv was found. Debian or Ubuntu: apt-get install python3 python3-venv" >&2; exit 2; }
+	@echo "setting up $(VENV) with $(PYTHON)"
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+report: setup ## the main job: measure, then build the report in English and Japanese
+	$(BIN)/lab model fetch $(MODEL)
+	$(BIN)/lab run $(PLAN)
+	$(BIN)/lab report
+
+test: setup lint ## lint, types, import floors, stripped notebooks, all tests
+	$(BIN)/lab model fetch $(MODEL)
+	$(BIN)/python -m pytest
+
+lint: setup ## ruff, mypy, import floors, stripped notebooks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/nbstripout --verify --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution" $(NOTEBOOKS)
+
+lab: setup ## open JupyterLab on the notebooks
+	$(BIN)/jupyter lab --notebook-dir . notebooks/20_collect.ipynb
+
+clean: ## remove what can be made again; runs/ and reports/ stay
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find lab tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,67 @@
+"""The engine lab: explains which LLM inference engine to run, with evidence.
+
+This is the door: the names notebooks use. Each is loaded when it is first asked for, so that the load
+process, which lives in this package too, imports nothing it does not need.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from lab.version import __version__ as __version__
+
+__all__ = [
+    "EvidenceStore",
+    "LabError",
+    "PublicRun",
+    "RunPlan",
+    "RunRecord",
+    "RunSpec",
+    "build_pages",
+    "find_problems",
+    "load_plan",
+    "measure_level",
+    "open_run",
+    "open_store",
+    "project",
+    "run_one",
+]
+
+_HOMES = {
+    "EvidenceStore": "lab.evidence",
+    "LabError": "lab.errors",
+    "PublicRun": "lab.publish.evidence",
+    "RunPlan": "lab.plan",
+    "RunRecord": "lab.evidence",
+    "RunSpec": "lab.spec",
+    "build_pages": "lab.report.build",
+    "find_problems": "lab.plan",
+    "load_plan": "lab.plan",
+    "measure_level": "lab.metrics.catalog",
+    "open_run": "lab.run",
+    "open_store": "lab.evidence",
+    "project": "lab.publish.projection",
+    "run_one": "lab.run",
+}
+
+if TYPE_CHECKING:
+    from lab.errors import LabError
+    from lab.evidence import EvidenceStore, RunRecord, open_store
+    from lab.metrics.catalog import measure_level
+    from lab.plan import RunPlan, find_problems, load_plan
+    from lab.publish.evidence import PublicRun
+    from lab.publish.projection import project
+    from lab.report.build import build_pages
+    from lab.run import open_run, run_one
+    from lab.spec import RunSpec
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'lab' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,140 @@
+"""A launched engine: one command on a leash, its log in a file, its end always noticed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from lab.endpoint import Endpoint
+from lab.engines.base import HOST, Adapter, Launch
+from lab.errors import EngineDied, EngineError, EngineNotInstalled, PortInUse
+from lab.leash import Leashed
+
+KEPT_VARIABLES = (
+    "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH",
+    "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "HF_HOME", "XDG_CACHE_HOME", "LAB_CACHE",
+    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
+)  # fmt: skip
+"""Variables a child process inherits; nothing else, so that no key of the user's shell reaches a log."""
+
+QUIET_VARIABLES = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1", "PYTHONUNBUFFERED": "1"}
+"""Nothing calls home."""
+
+POLL_EVERY_S = 0.01
+LOG_LINES = 12
+
+
+def child_environment(**extra: str) -> dict[str, str]:
+    """The cleaned environment of every process the lab starts."""
+    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    return kept | QUIET_VARIABLES | extra
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def refuse_used_port(port: int) -> None:
+    """Raise PortInUse when somebody listens on `port` of the loopback interface."""
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        if probe.connect_ex((HOST, port)) == 0:
+            raise PortInUse(
+                f"port {port} of {HOST} is in use by another program", "choose another port, or stop that program"
+            )
+
+
+class EngineProcess:
+    """An engine the lab started. Use it as a context manager: the engine and its children always stop.
+
+    Args:
+        adapter: knows when it is ready.
+        launch: the command.
+        port: where it will listen.
+        log_path: receives its output.
+
+    Attributes:
+        launched_s: `perf_counter` second right before the command ran.
+        endpoint: its root URL.
+    """
+
+    def __init__(self, adapter: Adapter, launch: Launch, port: int, log_path: Path) -> None:
+        missing = adapter.installed()
+        if missing:
+            raise EngineNotInstalled(missing)
+        refuse_used_port(port)
+        self._adapter, self._log_path = adapter, log_path
+        self.endpoint = Endpoint(f"http://{HOST}:{port}")
+        with log_path.open("wb") as log:
+            try:
+                self._leashed = Leashed(list(launch.argv), child_environment(**launch.env), log)
+            except FileNotFoundError as problem:
+                raise EngineNotInstalled(f"{adapter.key}: {problem}") from None
+        self.launched_s = self._leashed.started_s
+        self.pid = self._leashed.pid
+
+    def wait_ready(self, on_wait: Callable[[float], None] = lambda _: None) -> float:
+        """Wait until it answers requests.
+
+        Args:
+            on_wait: told about once a second how long it has been.
+
+        Returns:
+            `perf_counter` second at which it was ready.
+
+        Raises:
+            EngineDied: it ended; the sentence holds the last lines of its log.
+            EngineError: it was not ready within the adapter's limit.
+        """
+        told_s = 0.0
+        while True:
+            if self._adapter.is_ready(self.endpoint):
+                return time.perf_counter()
+            self.check_alive("while starting")
+            waited_s = time.perf_counter() - self.launched_s
+            if waited_s > self._adapter.start_limit_s:
+                raise EngineError(
+                    f"{self._adapter.key} was not ready within {self._adapter.start_limit_s:g} s; its log ends with:\n"
+                    + self.last_words()
+                )
+            if waited_s - told_s >= 1.0:
+                told_s = waited_s
+                on_wait(waited_s)
+            time.sleep(POLL_EVERY_S)
+
+    def check_alive(self, when: str) -> None:
+        """Raise EngineDied when the engine has ended."""
+        code = self._leashed.poll()
+        if code is not None:
+            how = f"signal {code - 128}" if code > 128 else f"exit code {code}"
+            raise EngineDied(
+                f"{self._adapter.key} ended {when} ({how}); its log ends with:\n{self.last_words()}",
+                "read the log above; `lab show RUN_ID` keeps it",
+            )
+
+    def last_words(self) -> str:
+        """The last lines of its log, indented."""
+        try:
+            lines = self._log_path.read_bytes()[-20_000:].decode("utf-8", "replace").splitlines()
+        except OSError:
+            lines = []
+        return "\n".join(f"  {line[:300]}" for line in lines[-LOG_LINES:]) or "  (the log is empty)"
+
+    def stop(self) -> None:
+        """Stop the engine and every process it started."""
+        self._leashed.stop()
+
+    def __enter__(self) -> EngineProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,180 @@
+"""Captures the machine: what a result depends on, and what would identify the host.
+
+The whole record is private. `lab.publish` takes a class of machine out of it and uses the rest to look
+for leaks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import getpass
+import importlib.metadata
+import mmap
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from lab.spec import Frozen
+
+PACKAGES = ("lm-eval", "papermill", "xllamacpp", "httptools", "uvloop", "numpy", "pyarrow", "pydantic")
+"""Packages whose versions can change a result."""
+
+
+class Gpu(Frozen):
+    """One NVIDIA GPU as nvidia-smi reports it."""
+
+    name: str
+    uuid: str
+    driver: str
+    memory_mib: int | None
+
+
+class Environment(Frozen):
+    """The machine and the software of one run. Private."""
+
+    hostname: str
+    user: str
+    home: str
+    cwd: str
+    addresses: tuple[str, ...]
+    """IP and MAC addresses of its interfaces, loopback left out."""
+    system: str
+    release: str
+    machine: str
+    distribution: str
+    cpu_model: str
+    cpu_cores: int
+    """Logical cores this process may use."""
+    memory_bytes: int
+    python: str
+    packages: dict[str, str]
+    gpus: tuple[Gpu, ...]
+    gpu_reason: str | None
+    """Why no GPU is listed; None when there is one."""
+    load_average: float | None
+    """One minute, at the start of the run: a busy machine measures badly."""
+    cgroup: str
+    """First line of /proc/self/cgroup: in a container it holds the container's id."""
+
+
+def capture() -> Environment:
+    """The machine as it is now."""
+    gpus, gpu_reason = _gpus()
+    return Environment(
+        hostname=socket.gethostname(),
+        user=_user(),
+        home=str(Path.home()),
+        cwd=os.getcwd(),
+        addresses=_addresses(),
+        system=platform.system(),
+        release=platform.release(),
+        machine=platform.machine(),
+        distribution=_distribution(),
+        cpu_model=_cpu_model(),
+        cpu_cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_bytes=psutil.virtual_memory().total,
+        python=platform.python_version(),
+        packages={name: version for name in PACKAGES if (version := _version(name)) is not None},
+        gpus=gpus,
+        gpu_reason=gpu_reason,
+        load_average=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        cgroup=_first_line(Path("/proc/self/cgroup")),
+    )
+
+
+def page_cache_share(path: Path) -> float | None:
+    """Share of a file that already is in memory, 0 to 1; None where the system cannot tell.
+
+    Source: mincore(2), one byte for each page.
+    """
+    if sys.platform != "linux" or not (size := path.stat().st_size):
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    pages = -(-size // mmap.PAGESIZE)
+    resident = (ctypes.c_ubyte * pages)()
+    # a private writable mapping, because ctypes needs a writable buffer to take an address; nothing is written
+    with (
+        path.open("rb") as handle,
+        mmap.mmap(handle.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE) as view,
+    ):
+        window = ctypes.c_char.from_buffer(view)
+        failed = libc.mincore(ctypes.c_void_p(ctypes.addressof(window)), ctypes.c_size_t(size), resident)
+        del window
+    return None if failed else sum(byte & 1 for byte in resident) / pages
+
+
+def _gpus() -> tuple[tuple[Gpu, ...], str | None]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return (), "no NVIDIA driver tools on this machine"
+    fields = "name,uuid,driver_version,memory.total"
+    try:
+        done = subprocess.run(
+            [program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return (), f"nvidia-smi did not answer: {type(problem).__name__}"
+    rows = [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines() if line.count(",") == 3]
+    gpus = tuple(
+        Gpu(name=name, uuid=uuid, driver=driver, memory_mib=int(memory) if memory.isdigit() else None)
+        for name, uuid, driver, memory in rows
+    )
+    return gpus, None if gpus else "nvidia-smi lists no GPU"
+
+
+def _addresses() -> tuple[str, ...]:
+    found = set()
+    for addresses in psutil.net_if_addrs().values():
+        for address in addresses:
+            plain = address.address.partition("%")[0]
+            if plain and not plain.startswith("127.") and plain not in ("::1", "00:00:00:00:00:00"):
+                found.add(plain)
+    return tuple(sorted(found))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid()) if hasattr(os, "getuid") else "unknown"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    except OSError:
+        return ""
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.lower().startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()
+
+
+def _first_line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").partition("\n")[0]
+    except OSError:
+        return ""

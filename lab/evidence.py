@@ -1,0 +1,483 @@
+"""The evidence store: one private bundle a run, written atomically, sealed with a manifest, verified on demand.
+
+    runs/<run_id>/
+        spec.json            what was meant
+        status.json          where the run stands; written around the run by whoever supervises it
+        environment.json     the machine
+        launch.json          the command, the engine's version, what preflight saw
+        preparation.json     named events and the durations between them
+        load.json            clock, cost of the client
+        requests.parquet     one row a request, every chunk's arrival in it
+        server_metrics.parquet   what the engine exposed while it was measured
+        emissions.jsonl      reference engine only: when it sent each chunk
+        quality.json         scores of the suite
+        samples.jsonl        one line an item of the suite
+        engine.log           what the engine printed
+        notebook.ipynb       the notebook as it was executed
+        manifest.json        sha256 of every other file; its presence seals the bundle
+
+A file that does not apply is not there. Nothing is changed after the seal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from lab.environment import Environment
+from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
+from lab.load.driver import LevelCost
+from lab.metrics.catalog import measure_level
+from lab.metrics.instrument import Emission, check_instrument
+from lab.params import PARAMS_FOLDER
+from lab.quality.replies import QualityItem
+from lab.records import (
+    Capabilities,
+    Instrument,
+    LevelResult,
+    Preparation,
+    QualityResult,
+    RequestRecord,
+    RunId,
+    RunState,
+)
+from lab.spec import Frozen, Name, RunSpec, Sha256
+from lab.version import __version__
+from lab.watch import Sample
+from lab.weights import sha256_of
+
+SCHEMA_VERSION = 1
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+_RUN_ID = TypeAdapter(RunId)
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Status(Frozen):
+    """Where a run stands. Private: it holds times and a process id."""
+
+    run_id: RunId
+    state: RunState
+    step: str
+    """The step it is in, or was in when it ended."""
+    reason: str | None = None
+    """Why it failed or was interrupted."""
+    pid: int
+    """Process that supervises the run."""
+    pid_started: float
+    """When that process was created, seconds since the epoch: a process id alone may be somebody else's."""
+    started_at: datetime
+    ended_at: datetime | None = None
+    plan: Name
+    match_id: str
+    varied: tuple[str, ...]
+    """What differs between the runs of this match."""
+    repeat: int
+    """0 for the first launch of this spec in its plan."""
+    replaces: RunId | None = None
+    """The interrupted or failed run this one repeats."""
+    lab_version: str
+
+
+class LaunchRecord(Frozen):
+    """How the engine was launched and what it was seen to do."""
+
+    engine_version: str | None
+    command: tuple[str, ...]
+    """Redacted: model path and port are placeholders."""
+    argv: tuple[str, ...]
+    """As it was run. Private."""
+    not_expressible: tuple[str, ...]
+    """Request fields that were wanted and that this engine does not have."""
+    capabilities: Capabilities
+
+
+class LoadFacts(Frozen):
+    """Facts of the load that belong to no single request."""
+
+    zero_s: float
+    """`perf_counter` second that is 0 in requests.parquet."""
+    complete: bool
+    costs: tuple[LevelCost, ...]
+    metrics_reason: str | None
+    """Why there is no server_metrics.parquet; None when there is one."""
+
+
+class Manifest(Frozen):
+    """Digests of a sealed bundle."""
+
+    schema_version: int = SCHEMA_VERSION
+    run_id: RunId
+    lab_version: str
+    files: dict[str, Sha256]
+    """File name to SHA-256; every file of the bundle besides the manifest."""
+
+
+class RunRecord(Frozen):
+    """A bundle, read. Levels are computed from the raw records each time."""
+
+    run_id: RunId
+    spec: RunSpec
+    status: Status
+    environment: Environment | None
+    launch: LaunchRecord | None
+    preparation: Preparation | None
+    levels: tuple[LevelResult, ...]
+    instrument: tuple[Instrument, ...]
+    quality: QualityResult | None
+    manifest_sha256: Sha256 | None
+    """None for a bundle that is not sealed."""
+
+
+class EvidenceStore:
+    """Bundles below one folder.
+
+    Args:
+        root: the runs folder; it is made when the first run is.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    # writing
+
+    def create(
+        self,
+        spec: RunSpec,
+        *,
+        plan: str,
+        match_id: str,
+        varied: tuple[str, ...],
+        repeat: int = 0,
+        replaces: str | None = None,
+    ) -> str:
+        """Make a new bundle with its spec and the state `running`; returns its run_id.
+
+        Raises:
+            EvidenceError: the folder cannot be written.
+        """
+        run_id = new_run_id()
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            (self.root / run_id).mkdir()
+        except OSError as problem:
+            raise EvidenceError(f"no bundle can be made in {self.root}: {problem.strerror}") from None
+        process = psutil.Process()
+        self.write(run_id, "spec.json", spec)
+        self.write(
+            run_id,
+            "status.json",
+            Status(
+                run_id=run_id,
+                state=RunState.RUNNING,
+                step="open",
+                pid=process.pid,
+                pid_started=process.create_time(),
+                started_at=datetime.now(UTC),
+                plan=plan,
+                match_id=match_id,
+                varied=varied,
+                repeat=repeat,
+                replaces=replaces,
+                lab_version=__version__,
+            ),
+        )
+        return run_id
+
+    def path(self, run_id: str) -> Path:
+        """The folder of a bundle.
+
+        Raises:
+            RunNotFound: no bundle has this run_id, with the nearest one that exists.
+        """
+        try:
+            _RUN_ID.validate_python(run_id)
+        except ValidationError:
+            raise RunNotFound(f"'{run_id[:40]}' is not a run_id; one looks like r-a2b3c4d5e6", "lab runs") from None
+        folder = self.root / run_id
+        if not (folder / "spec.json").is_file():
+            near = nearest(run_id, self.run_ids())
+            hint = f"; did you mean {near}?" if near else ""
+            raise RunNotFound(f"no run {run_id} in {self.root}{hint}", "lab runs")
+        return folder
+
+    def write(self, run_id: str, name: str, data: BaseModel | bytes) -> None:
+        """Write one file of an open bundle atomically.
+
+        Raises:
+            EvidenceError: the bundle is sealed, or the disk refuses.
+        """
+        folder = self.root / run_id
+        if (folder / "manifest.json").exists():
+            raise EvidenceError(f"{run_id} is sealed; nothing in it can be changed")
+        payload = data if isinstance(data, bytes) else data.model_dump_json(indent=1).encode() + b"\n"
+        try:
+            write_atomically(folder / name, payload)
+        except OSError as problem:
+            raise EvidenceError(f"{name} of {run_id} could not be written: {problem.strerror}") from None
+
+    def write_requests(self, run_id: str, records: Sequence[RequestRecord]) -> None:
+        """Write requests.parquet: one row a request, arrivals and kinds as lists."""
+        rows = [record.model_dump(mode="json") for record in records]
+        self.write(run_id, "requests.parquet", _parquet(pa.Table.from_pylist(rows, schema=REQUESTS_SCHEMA)))
+
+    def write_samples(self, run_id: str, items: Sequence[QualityItem]) -> None:
+        """Write samples.jsonl: one line an item of the suite."""
+        self.write(run_id, "samples.jsonl", "".join(item.model_dump_json() + "\n" for item in items).encode())
+
+    def write_metrics(self, run_id: str, samples: Sequence[Sample]) -> None:
+        """Write server_metrics.parquet: one row a value."""
+        self.write(run_id, "server_metrics.parquet", _parquet(pa.Table.from_pylist([dict(s) for s in samples])))
+
+    def update(self, run_id: str, **changes: Any) -> Status:
+        """Change fields of status.json and return it."""
+        status = self.status(run_id).model_copy(update=changes)
+        self.write(run_id, "status.json", status)
+        return status
+
+    def seal(self, run_id: str, state: RunState, reason: str | None = None) -> None:
+        """End a run: write its final status, then the manifest. A sealed bundle never changes."""
+        self.update(run_id, state=state, reason=reason, ended_at=datetime.now(UTC))
+        folder = self.path(run_id)
+        for leftover in folder.glob(".*.tmp"):
+            leftover.unlink(missing_ok=True)
+        files = {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file()}
+        self.write(run_id, "manifest.json", Manifest(run_id=run_id, lab_version=__version__, files=files))
+
+    # reading
+
+    def run_ids(self) -> tuple[str, ...]:
+        """Every bundle, oldest first."""
+        if not self.root.is_dir():
+            return ()
+        found = [folder for folder in self.root.iterdir() if (folder / "spec.json").is_file()]
+        return tuple(folder.name for folder in sorted(found, key=_started))
+
+    def status(self, run_id: str) -> Status:
+        """Where a run stands, truthfully: `running` only while its process lives."""
+        status = self._read(self.path(run_id) / "status.json", Status)
+        if status.state is RunState.RUNNING and not _lives(status.pid, status.pid_started):
+            return status.model_copy(
+                update={"state": RunState.INTERRUPTED, "reason": f"its process ended during '{status.step}'"}
+            )
+        return status
+
+    def spec(self, run_id: str) -> RunSpec:
+        """What a run was meant to be."""
+        return self._read(self.path(run_id) / "spec.json", RunSpec)
+
+    def requests(self, run_id: str) -> tuple[RequestRecord, ...]:
+        """Raw records of a run, warm-up included; empty when there is no load in the bundle."""
+        path = self.path(run_id) / "requests.parquet"
+        if not path.exists():
+            return ()
+        try:
+            rows = pq.read_table(path).to_pylist()
+            return tuple(RequestRecord.model_validate(row) for row in rows)
+        except (pa.ArrowException, OSError, ValidationError) as problem:
+            raise EvidenceDamaged(f"requests.parquet of {run_id} cannot be read: {_first(problem)}") from None
+
+    def read(self, run_id: str) -> RunRecord:
+        """A whole bundle; every level computed from its raw records.
+
+        Raises:
+            RunNotFound, EvidenceDamaged.
+        """
+        folder, spec = self.path(run_id), self.spec(run_id)
+        records = self.requests(run_id)
+        levels = tuple(
+            measure_level(of_level, concurrency)
+            for level, concurrency in enumerate(spec.workload.concurrency)
+            if (of_level := [record for record in records if record.level == level])
+        )
+        manifest = folder / "manifest.json"
+        return RunRecord(
+            run_id=run_id,
+            spec=spec,
+            status=self.status(run_id),
+            environment=self._optional(folder / "environment.json", Environment),
+            launch=self._optional(folder / "launch.json", LaunchRecord),
+            preparation=self._optional(folder / "preparation.json", Preparation),
+            levels=levels,
+            instrument=self._instrument(run_id, spec, records),
+            quality=self._optional(folder / "quality.json", QualityResult),
+            manifest_sha256=sha256_of(manifest) if manifest.exists() else None,
+        )
+
+    def verify(self, run_id: str) -> tuple[str, ...]:
+        """Everything that is wrong with a bundle, in words; empty when it is whole.
+
+        A bundle that is not sealed is not whole: it has nothing to be checked against.
+        """
+        folder = self.path(run_id)
+        manifest_path = folder / "manifest.json"
+        if not manifest_path.exists():
+            return (f"not sealed: the run is {self.status(run_id).state}",)
+        try:
+            manifest = self._read(manifest_path, Manifest)
+        except EvidenceDamaged as problem:
+            return (problem.what,)
+        there = {path.name for path in folder.iterdir()} - {"manifest.json"}
+        problems = [f"{name}: missing" for name in sorted(set(manifest.files) - there)]
+        problems += [f"{name}: not in the manifest" for name in sorted(there - set(manifest.files))]
+        problems += [
+            f"{name}: its digest differs from the manifest"
+            for name, expected in sorted(manifest.files.items())
+            if name in there and sha256_of(folder / name) != expected
+        ]
+        if manifest.run_id != run_id:
+            problems.append(f"manifest.json: it belongs to {manifest.run_id}")
+        return tuple(problems)
+
+    def find(self, spec_digest: str, *, plan: str, repeat: int) -> tuple[str | None, str | None]:
+        """For resuming: the measured and whole run of one launch of a plan, and the last one that did not get there.
+
+        Returns:
+            (run_id of a finished run or None, run_id of the newest unfinished one or None).
+        """
+        done = unfinished = None
+        for run_id in self.run_ids():
+            with contextlib.suppress(EvidenceError):
+                status = self.status(run_id)
+                if (status.plan, status.repeat) != (plan, repeat) or self.spec(run_id).spec_digest != spec_digest:
+                    continue
+                if status.state is RunState.MEASURED and not self.verify(run_id):
+                    done = run_id
+                elif status.state is not RunState.RUNNING:
+                    unfinished = run_id
+        return done, unfinished
+
+    def _instrument(self, run_id: str, spec: RunSpec, records: Sequence[RequestRecord]) -> tuple[Instrument, ...]:
+        folder = self.path(run_id)
+        facts = self._optional(folder / "load.json", LoadFacts)
+        if facts is None or not (folder / "emissions.jsonl").exists():
+            return ()
+        emissions = dict(_emissions(folder / "emissions.jsonl"))
+        costs = {cost.level: cost.cpu_s for cost in facts.costs}
+        checks = (
+            check_instrument(
+                [record for record in records if record.level == level],
+                emissions,
+                concurrency=concurrency,
+                zero_s=facts.zero_s,
+                cpu_s=costs.get(level),
+            )
+            for level, concurrency in enumerate(spec.workload.concurrency)
+        )
+        return tuple(check for check in checks if check is not None)
+
+    def _optional(self, path: Path, cls: type[M]) -> M | None:
+        return self._read(path, cls) if path.exists() else None
+
+    @staticmethod
+    def _read(path: Path, cls: type[M]) -> M:
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            raise EvidenceDamaged(f"{path.parent.name}/{path.name} is missing", "lab runs") from None
+        except (OSError, ValidationError) as problem:
+            raise EvidenceDamaged(
+                f"{path.parent.name}/{path.name} cannot be read: {_first(problem)}", f"lab verify {path.parent.name}"
+            ) from None
+
+
+def open_store(folder: str | Path | None = None) -> EvidenceStore:
+    """The store in `folder`, else in $LAB_RUNS, else in runs/ of this checkout."""
+    return EvidenceStore(Path(folder or os.environ.get("LAB_RUNS") or PARAMS_FOLDER.parent / "runs").expanduser())
+
+
+REQUESTS_SCHEMA = pa.schema(
+    [
+        ("level", pa.int32()),
+        ("index", pa.int32()),
+        ("request_id", pa.string()),
+        ("warmup", pa.bool_()),
+        ("intended_send_s", pa.float64()),
+        ("send_s", pa.float64()),
+        ("first_byte_s", pa.float64()),
+        ("end_s", pa.float64()),
+        ("status", pa.int32()),
+        ("chunk_s", pa.list_(pa.float64())),
+        ("chunk_kind", pa.list_(pa.string())),
+        ("prompt_tokens", pa.int64()),
+        ("cached_tokens", pa.int64()),
+        ("completion_tokens", pa.int64()),
+        ("asked_tokens", pa.int64()),
+        ("finish_reason", pa.string()),
+        ("outcome", pa.string()),
+        ("error", pa.string()),
+        ("text", pa.string()),
+    ]
+)
+"""Columns of requests.parquet: the fields of `RequestRecord`."""
+
+
+def new_run_id() -> str:
+    """`r-` and 10 random base32 characters: no time, no host, publishable."""
+    return "r-" + "".join(secrets.choice(_ALPHABET) for _ in range(10))
+
+
+def write_atomically(path: Path, payload: bytes) -> None:
+    """Replace `path` by `payload`: the old bytes or the new ones, never a part. Raises OSError."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(payload)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    with contextlib.suppress(OSError):  # some systems cannot sync a folder; the file itself is safe
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    payload: bytes = sink.getvalue().to_pybytes()
+    return payload
+
+
+def _emissions(path: Path) -> Iterator[tuple[str, Emission]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = json.loads(line)
+        yield fields.pop("request_id"), Emission.model_validate(fields)
+
+
+def _started(folder: Path) -> tuple[str, str]:
+    """Sort key: start of the run as its status says, so that copying a store keeps the order."""
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        return str(json.loads((folder / "status.json").read_bytes()).get("started_at")), folder.name
+    return "", folder.name
+
+
+def _lives(pid: int, started: float) -> bool:
+    try:
+        return abs(psutil.Process(pid).create_time() - started) < 1.0
+    except psutil.Error:
+        return False
+
+
+def _first(problem: Exception) -> str:
+    lines: Iterable[str] = str(problem).splitlines()
+    return next(iter(lines), type(problem).__name__)

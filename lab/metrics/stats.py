@@ -1,0 +1,47 @@
+"""Statistics of the lab: summaries over requests, intervals over launches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
+
+import numpy as np
+
+from lab.records import Summary
+
+
+def summarize(values: Sequence[float], reason: str = "no value was measured") -> Summary:
+    """Mean and quantiles of `values`.
+
+    Quantiles interpolate linearly between order statistics (numpy's default).
+
+    Args:
+        values: any length, any order.
+        reason: printed instead of numbers when `values` is empty.
+    """
+    if not len(values):
+        return Summary(n=0, mean=None, p50=None, p90=None, p99=None, min=None, max=None, reason=reason)
+    p50, p90, p99 = (float(q) for q in np.quantile(np.asarray(values, dtype=float), (0.5, 0.9, 0.99)))
+    return Summary(
+        n=len(values), mean=fmean(values), p50=p50, p90=p90, p99=p99, min=float(min(values)), max=float(max(values))
+    )
+
+
+def interval_over_launches(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
+    """Student's t interval for the mean over fresh launches.
+
+    Args:
+        values: one value for each launch.
+        confidence: coverage, between 0 and 1.
+
+    Returns:
+        Low and high end, or None for fewer than two launches: one launch has no interval.
+    """
+    if len(values) < 2:
+        return None
+    from scipy import stats  # only where intervals are asked for: it is slow to import
+
+    half = stats.t.ppf((1 + confidence) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    centre = fmean(values)
+    return centre - float(half), centre + float(half)

@@ -1,0 +1,45 @@
+"""Executes a notebook with parameters, in the process it is started in.
+
+`python -m lab.notebook INPUT OUTPUT PARAMETERS` where PARAMETERS is a JSON object. The kernel is reached
+over ipc, not over TCP ports that another run could take. An unknown parameter is an error, not a warning.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+
+def main(argv: list[str]) -> int:
+    """Execute; 0 when every cell ran, 1 when one raised or the kernel died."""
+    import papermill
+    from jupyter_client.manager import KernelManager
+    from nbclient.exceptions import DeadKernelError
+
+    source, target, parameters = Path(argv[0]), Path(argv[1]), json.loads(argv[2])
+    unknown = set(parameters) - set(papermill.inspect_notebook(str(source)))
+    if unknown:
+        print(f"{source.name} has no parameter {', '.join(sorted(unknown))}")
+        return 1
+    try:
+        papermill.execute_notebook(
+            str(source),
+            str(target),
+            parameters=parameters,
+            kernel_name="python3",
+            km=KernelManager(kernel_name="python3", transport="ipc"),
+            progress_bar=False,
+            start_timeout=120,
+        )
+    except papermill.PapermillExecutionError as problem:
+        print(f"{problem.ename}: {problem.evalue}")
+        return 1
+    except DeadKernelError as problem:
+        print(f"the kernel died: {problem}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,120 @@
+"""YAML that a person edits, read strictly: no key twice, no key unknown, every value typed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from lab.errors import ParamsError, UnknownKey, nearest
+
+PARAMS_FOLDER = Path(__file__).resolve().parents[1] / "params"
+"""The params/ of this checkout."""
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML 1.1 as PyYAML reads it, without duplicate keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"the key '{key}' stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def shown(path: Path) -> str:
+    """A path as a person would type it: relative to the working directory where that is shorter."""
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("..") else str(path)
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """The mapping a YAML file holds.
+
+    Raises:
+        ParamsError: the file is missing, is not YAML, or holds something else.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        folder = path.parent
+        there = sorted(p.stem for p in folder.glob("*.yaml")) if folder.is_dir() else []
+        near = nearest(path.stem, there)
+        hint = f"did you mean {shown(folder / near)}.yaml?" if near else f"there are: {', '.join(there) or 'none'}"
+        raise ParamsError(f"{shown(path)} does not exist; {hint}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ParamsError(f"{shown(path)} cannot be read: {problem}") from None
+    try:
+        data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  a SafeLoader, only stricter
+    except yaml.YAMLError as problem:
+        raise ParamsError(f"{shown(path)} is not valid YAML: {' '.join(str(problem).split())}") from None
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise ParamsError(f"{shown(path)} has to hold a mapping of names to values, got {type(data).__name__}")
+    return data
+
+
+def parse(cls: type[T], data: Any, where: str) -> T:
+    """`data` as a `cls`, or a sentence that names the field.
+
+    Args:
+        cls: a closed pydantic model.
+        data: plain data.
+        where: file and key path, printed in front of the sentence.
+
+    Raises:
+        UnknownKey: a key nobody knows.
+        ParamsError: a value that does not fit; all of them in one sentence each.
+    """
+    try:
+        return cls.model_validate(data)
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False)
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            *path, key = error["loc"]
+            model = _model_at(cls, path)
+            raise UnknownKey(str(key), model.model_fields, _place(where, path)) from None
+    sentences = [
+        f"{_place(where, error['loc'])}: {_words(error['msg'])}"
+        + ("" if error["type"] == "missing" else f", got {str(error['input'])[:60]!r}")
+        for error in errors
+    ]
+    raise ParamsError("\n".join(sentences))
+
+
+def _place(where: str, path: Iterable[Any]) -> str:
+    inner = ".".join(map(str, path))
+    return f"{where}: {inner}" if inner else where
+
+
+def _words(message: str) -> str:
+    return message[:1].lower() + message[1:].replace("Field required", "is missing")
+
+
+def _model_at(cls: type[BaseModel], path: Iterable[Any]) -> type[BaseModel]:
+    """The model that a path of field names leads to; list indices are passed over."""
+    for key in path:
+        if isinstance(key, int) or key not in cls.model_fields:
+            continue
+        inner = _model_in(cls.model_fields[key].annotation)
+        if inner is None:
+            break
+        cls = inner
+    return cls
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in get_args(annotation):
+        found = _model_in(argument)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,61 @@
+"""One report folder out of private runs: project, build, gate, write. No page is written around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lab.errors import EvidenceError
+from lab.evidence import EvidenceStore
+from lab.publish.evidence import PublicRun
+from lab.publish.gate import private_facts, release
+from lab.publish.projection import project
+from lab.records import RunState
+
+BuildPages = Callable[[tuple[PublicRun, ...]], Mapping[str, bytes]]
+
+
+def newest_runs(store: EvidenceStore) -> tuple[str, ...]:
+    """The measured, whole runs of the plan that was run last: the newest for each launch it plans.
+
+    A run whose bundle is damaged is passed over in favour of an older one that is whole.
+    """
+    newest: dict[tuple[str, int], str] = {}
+    plan = None
+    for run_id in reversed(store.run_ids()):
+        try:
+            status, spec = store.status(run_id), store.spec(run_id)
+        except EvidenceError:
+            continue
+        if status.state is not RunState.MEASURED or (plan is not None and status.plan != plan) or store.verify(run_id):
+            continue
+        plan = status.plan
+        newest.setdefault((spec.spec_digest, status.repeat), run_id)
+    if plan is None:
+        return ()
+    # only the matches of the newest run: an older spec of the same plan is another match
+    current = {store.status(run_id).match_id for run_id in newest.values()}
+    chosen = [run_id for run_id in store.run_ids() if run_id in newest.values()]
+    return tuple(run_id for run_id in chosen if store.status(run_id).match_id in current)
+
+
+def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path, build: BuildPages) -> tuple[Path, ...]:
+    """Write pages and their public evidence into `folder`.
+
+    Args:
+        store: where the private bundles are.
+        run_ids: which runs the report is about.
+        folder: replaced as a whole.
+        build: public runs to pages; it sees nothing private.
+
+    Returns:
+        The pages written.
+
+    Raises:
+        EvidenceError: a run cannot carry a report. LeakFound: a page would identify this site.
+    """
+    public = tuple(project(store, run_id) for run_id in run_ids)
+    pages = build(public)
+    evidence = {f"evidence/{run.run_id}.json": run.model_dump_json(indent=1).encode() + b"\n" for run in public}
+    release({**pages, **evidence}, folder, private_facts(store, run_ids))
+    return tuple(folder / name for name in pages)

@@ -1,0 +1,144 @@
+"""Public evidence: the only facts a report can see.
+
+Every field is named here and typed: a string is an enumeration, a pattern or bounded. What is not
+listed cannot be published, because there is nowhere to put it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from lab.records import CacheState, EvidenceGrade, Outcome, RunId, Summary, Unscored
+from lab.spec import (
+    Frozen,
+    LaunchProfile,
+    ModelSpec,
+    Name,
+    Quantization,
+    Sampling,
+    Sha256,
+    Table,
+    Workload,
+)
+
+Week = Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
+Sentence = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^<>\x00-\x1f/\\]*$")]
+"""Short plain text without markup, control characters or path separators."""
+Argument = Annotated[str, StringConstraints(max_length=120, pattern=r"^[A-Za-z0-9 ._:=,+\-{}\[\]\"<>]*$")]
+"""One argument of a redacted command; a path is `<model>`, a port `<port>`."""
+
+
+class PublicPreparation(Frozen):
+    """Preparation times, seconds; see `lab.records.Preparation`."""
+
+    build_s: float | None
+    startup_s: float
+    first_request_s: float
+    cache_state: CacheState
+
+
+class PublicLevel(Frozen):
+    """One rung of the ladder; see `lab.records.LevelResult`."""
+
+    concurrency: int
+    requests: int
+    outcomes: dict[Outcome, int]
+    duration_s: float
+    steady_s: float | None
+    prompt_tokens: Summary
+    completion_tokens: Summary
+    metrics: dict[Name, Summary]
+    scalars: dict[Name, float | None]
+
+
+class PublicTask(Frozen):
+    """One task of the quality suite; see `lab.records.TaskScore`."""
+
+    task: Name
+    metric: Name
+    n: int
+    unscored: dict[Unscored, int]
+    score: float | None
+    stderr: float | None
+
+
+class PublicQuality(Frozen):
+    """The quality suite under the same run_id."""
+
+    suite: Name
+    version: Name
+    suite_sha256: Sha256
+    lm_eval_version: Name
+    tasks: tuple[PublicTask, ...]
+
+
+class PublicInstrument(Frozen):
+    """One level of the instrument check; see `lab.records.Instrument`."""
+
+    concurrency: int
+    requests: int
+    ttft_true_s: float
+    ttft_error_s: float
+    chunk_lag_p50_s: float
+    chunk_lag_p99_s: float
+    chunks: int
+    client_cpu_s_per_chunk: float | None
+
+
+class PublicMachine(Frozen):
+    """The machine as a class, never as a host."""
+
+    accelerator: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._\-]{1,60}$")] | None
+    """Product name of the GPU; None when none was seen."""
+    cpu_cores: int = Field(ge=1)
+    memory_gib: int = Field(ge=1)
+    """Rounded to whole GiB."""
+    system: Literal["Linux", "Darwin", "Other"]
+    machine: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,20}$")]
+    """Instruction set, for instance x86_64 or aarch64."""
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d+\.\d+$")]
+
+
+class PublicRun(Frozen):
+    """Everything of one run that may leave the machine."""
+
+    public_version: Literal[1] = 1
+    run_id: RunId
+    spec_digest: Annotated[str, StringConstraints(pattern=r"^s-[0-9a-f]{16}$")]
+    match_id: Annotated[str, StringConstraints(pattern=r"^m-[0-9a-f]{12}$")]
+    manifest_sha256: Sha256
+    """Digest of the private manifest: the paper can be matched to the evidence."""
+    week: Week
+    """ISO week in which the run was measured, UTC."""
+    lab_version: Name
+    grade: EvidenceGrade
+    grade_reason: Literal["no-gpu-seen", "engine-not-seen-on-gpu", "nvml", "generated", "imported"]
+    table: Table
+    engine: Name
+    engine_version: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-()]{1,60}$")] | None
+    """As the running engine states it; None when it does not."""
+    model: ModelSpec
+    quantization: Quantization
+    context_limit: int
+    gateway: Name | None
+    profile: LaunchProfile
+    varied: tuple[Name, ...]
+    """What differs between the runs of this match, for instance `profile.prefix_caching`."""
+    workload: Workload
+    sampling: Sampling
+    preparation_counts: bool | None
+    """None: the source of this run had not decided it."""
+    preparation: PublicPreparation | None
+    levels: tuple[PublicLevel, ...]
+    not_expressible: tuple[Name, ...] = ()
+    """Request fields that were asked for and that this engine cannot express."""
+    quality: PublicQuality | None
+    quality_reason: Literal["not-applicable-seeded-text", "not-measured"] | None
+    """Why there is no quality result; None when there is one."""
+    instrument: tuple[PublicInstrument, ...] = ()
+    """Levels of the instrument check; only for the reference engine."""
+    machine: PublicMachine
+    command: tuple[Argument, ...]
+    """The launch command, redacted."""

@@ -1,0 +1,185 @@
+"""Private bundle in, public evidence out: fields copied by name, numbers rounded, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from lab.environment import Environment
+from lab.errors import EvidenceError
+from lab.evidence import EvidenceStore, RunRecord
+from lab.publish.evidence import (
+    PublicInstrument,
+    PublicLevel,
+    PublicMachine,
+    PublicPreparation,
+    PublicQuality,
+    PublicRun,
+    PublicTask,
+)
+from lab.records import EvidenceGrade, LevelResult, RunState, Summary
+from lab.roster import find
+
+DIGITS = 4
+"""Significant digits of a published measurement; one launch supports no more."""
+
+GradeReason = Literal["no-gpu-seen", "engine-not-seen-on-gpu", "nvml", "generated", "imported"]
+
+
+def project(store: EvidenceStore, run_id: str) -> PublicRun:
+    """The public evidence of one measured, whole run.
+
+    Raises:
+        EvidenceError: the run is not measured, or its bundle is damaged: it cannot carry a report.
+    """
+    problems = store.verify(run_id)
+    record = store.read(run_id)
+    if record.status.state is not RunState.MEASURED:
+        raise EvidenceError(
+            f"{run_id} is {record.status.state}, not measured: {record.status.reason or 'no reason recorded'}",
+            "lab runs",
+        )
+    if problems or record.manifest_sha256 is None:
+        raise EvidenceError(f"{run_id} is damaged: {'; '.join(problems)}", f"lab verify {run_id}")
+    if record.environment is None or record.launch is None or record.preparation is None:
+        raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
+    try:
+        return _public(record, record.manifest_sha256)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise EvidenceError(
+            f"{run_id} holds something that may not be published as it is: {place}: {first['msg']}"
+        ) from None
+
+
+def grade_of(record: RunRecord) -> tuple[EvidenceGrade, GradeReason]:
+    """What a run may be used for, derived from what was seen; nobody types it in.
+
+    `real-gpu` needs NVML to show the engine's own process computing during the run. This version does not
+    watch GPUs yet, so every run of its own is a harness check.
+    """
+    entry = find(record.spec.engine)
+    if entry is not None and entry.seat == "synthetic":
+        return EvidenceGrade.SYNTHETIC, "generated"
+    seen = record.environment is not None and record.environment.gpus
+    return EvidenceGrade.HARNESS_CHECK, "engine-not-seen-on-gpu" if seen else "no-gpu-seen"
+
+
+def rounded(value: float) -> float:
+    """`value` to the published number of significant digits."""
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
+    spec, status = record.spec, record.status
+    assert record.environment is not None and record.launch is not None and record.preparation is not None
+    grade, grade_reason = grade_of(record)
+    year, week, _ = status.started_at.isocalendar()
+    preparation = record.preparation
+    return PublicRun(
+        run_id=record.run_id,
+        spec_digest=spec.spec_digest,
+        match_id=status.match_id,
+        manifest_sha256=manifest_sha256,
+        week=f"{year}-W{week:02d}",
+        lab_version=status.lab_version,
+        grade=grade,
+        grade_reason=grade_reason,
+        table=spec.table,
+        engine=spec.engine,
+        engine_version=record.launch.engine_version,
+        model=spec.model,
+        quantization=spec.quantization,
+        context_limit=spec.context_limit,
+        gateway=spec.gateway,
+        profile=spec.profile,
+        varied=status.varied,
+        workload=spec.workload,
+        sampling=spec.sampling,
+        preparation_counts=spec.preparation_counts,
+        preparation=PublicPreparation(
+            build_s=_maybe(preparation.build_s),
+            startup_s=rounded(preparation.startup_s),
+            first_request_s=rounded(preparation.first_request_s),
+            cache_state=preparation.cache_state,
+        ),
+        levels=tuple(map(_level, record.levels)),
+        not_expressible=record.launch.not_expressible,
+        quality=_quality(record),
+        quality_reason=_quality_reason(record),
+        instrument=tuple(
+            PublicInstrument(**{name: _number(value) for name, value in check}) for check in record.instrument
+        ),
+        machine=_machine(record.environment),
+        command=record.launch.command,
+    )
+
+
+def _level(level: LevelResult) -> PublicLevel:
+    return PublicLevel(
+        concurrency=level.concurrency,
+        requests=level.requests,
+        outcomes=level.outcomes,
+        duration_s=rounded(level.duration_s),
+        steady_s=_maybe(level.steady_s),
+        prompt_tokens=_summary(level.prompt_tokens),
+        completion_tokens=_summary(level.completion_tokens),
+        metrics={name: _summary(summary) for name, summary in level.metrics.items()},
+        scalars={name: _maybe(value) for name, value in level.scalars.items()},
+    )
+
+
+def _quality(record: RunRecord) -> PublicQuality | None:
+    result = record.quality
+    if result is None:
+        return None
+    return PublicQuality(
+        suite=result.suite,
+        version=result.version,
+        suite_sha256=result.suite_sha256,
+        lm_eval_version=result.lm_eval_version,
+        tasks=tuple(
+            PublicTask(
+                task=task.task,
+                metric=task.metric,
+                n=task.n,
+                unscored=task.unscored,
+                score=_maybe(task.score),
+                stderr=_maybe(task.stderr),
+            )
+            for task in result.tasks
+        ),
+    )
+
+
+def _quality_reason(record: RunRecord) -> Literal["not-applicable-seeded-text", "not-measured"] | None:
+    if record.quality is not None:
+        return None
+    return "not-applicable-seeded-text" if record.spec.model.weights_format == "none" else "not-measured"
+
+
+def _machine(environment: Environment) -> PublicMachine:
+    system: Mapping[str, Literal["Linux", "Darwin"]] = {"Linux": "Linux", "Darwin": "Darwin"}
+    return PublicMachine(
+        accelerator=environment.gpus[0].name if environment.gpus else None,
+        cpu_cores=environment.cpu_cores,
+        memory_gib=max(1, round(environment.memory_bytes / 2**30)),
+        system=system.get(environment.system, "Other"),
+        machine=environment.machine.lower(),
+        python=environment.python,
+    )
+
+
+def _summary(summary: Summary) -> Summary:
+    return Summary(**{name: value if name == "reason" else _number(value) for name, value in summary})
+
+
+def _number(value: Any) -> Any:
+    return rounded(value) if isinstance(value, float) else value
+
+
+def _maybe(value: float | None) -> float | None:
+    return None if value is None else rounded(value)

@@ -1,0 +1,291 @@
+"""What happened: raw facts of requests, times of preparation, answers of the quality suite.
+
+Records are never edited. Every number in a report is computed from them and can be computed again.
+Times are seconds on one monotonic clock of the machine (`time.perf_counter`), counted from the start of
+the level unless a field says otherwise. Missing is None with a reason, never 0.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from lab.spec import Frozen, Name, Sha256
+
+RunId = Annotated[str, StringConstraints(pattern=r"^r-[a-z2-7]{10}$")]
+"""`r-` and 10 random base32 characters: no time, no host, publishable."""
+
+
+class Outcome(StrEnum):
+    """How one request ended. Only `success` enters latency statistics."""
+
+    SUCCESS = "success"
+    """HTTP 200, no in-band error, a terminal event, the expected length."""
+    HTTP_ERROR = "http_error"
+    """A status other than 200."""
+    IN_BAND_ERROR = "in_band_error"
+    """An error object inside a stream that began with 200."""
+    TRUNCATED = "truncated"
+    """The stream ended without a finish reason and without `[DONE]`, or the body was cut."""
+    SHORT = "short"
+    """Fewer tokens than were asked for, although the exact length was asked."""
+    OVERLONG = "overlong"
+    """More tokens than were asked for, although the exact length was asked."""
+    EMPTY = "empty"
+    """A terminal event, but not one token."""
+    MALFORMED = "malformed"
+    """The body is not what the route promises: not JSON, not an event stream."""
+    TIMEOUT = "timeout"
+    """The limit of the workload passed."""
+    CONNECTION = "connection"
+    """The connection was refused, reset or closed before a response."""
+    CANCELLED = "cancelled"
+    """Stopped by the lab, for instance after Ctrl-C."""
+
+
+class ChunkKind(StrEnum):
+    """What one streamed chunk carried."""
+
+    ROLE = "role"
+    """No token: a role, an empty delta, a keep-alive."""
+    CONTENT = "content"
+    REASONING = "reasoning"
+    TOOL = "tool"
+    FINISH = "finish"
+    """A finish reason and no token."""
+    USAGE = "usage"
+    """Usage and no choice."""
+
+    @property
+    def bears_token(self) -> bool:
+        """True when the chunk carried at least part of a token."""
+        return self in _TOKEN_KINDS
+
+
+_TOKEN_KINDS = frozenset({ChunkKind.CONTENT, ChunkKind.REASONING, ChunkKind.TOOL})
+
+
+class RequestRecord(Frozen):
+    """Raw facts of one request."""
+
+    level: int = Field(ge=0)
+    """Index of the rung of the ladder."""
+    index: int = Field(ge=0)
+    """Index of the request within its level."""
+    request_id: str = ""
+    """X-Request-Id as sent."""
+    warmup: bool = False
+    """Warm-up requests are kept as evidence and never counted."""
+    intended_send_s: float
+    """When the arrival law wanted the request to be sent."""
+    send_s: float
+    """When its first byte was handed to the socket."""
+    first_byte_s: float | None = None
+    """When the first byte of the response arrived."""
+    end_s: float | None = None
+    """When the response was complete or had failed."""
+    status: int | None = None
+    """HTTP status; None when there was no response."""
+    chunk_s: tuple[float, ...] = ()
+    """Arrival of every chunk, stamped before it was read."""
+    chunk_kind: tuple[ChunkKind, ...] = ()
+    """What each chunk carried; same length as `chunk_s`."""
+    prompt_tokens: int | None = None
+    """From the server's usage; None when it sent none."""
+    cached_tokens: int | None = None
+    """Prompt tokens the server says it took from its cache; None when it does not say."""
+    completion_tokens: int | None = None
+    """From the server's usage; None when it sent none. Never inferred from what was asked."""
+    asked_tokens: int
+    """Output length that was asked for."""
+    finish_reason: str | None = None
+    outcome: Outcome
+    error: str | None = None
+    """What went wrong, in words; None for a success. Private: it may quote the server."""
+    text: str = ""
+    """The answer. Private."""
+
+    @model_validator(mode="after")
+    def _same_length(self) -> RequestRecord:
+        if len(self.chunk_s) != len(self.chunk_kind):
+            raise ValueError(f"{len(self.chunk_s)} arrivals but {len(self.chunk_kind)} kinds")
+        return self
+
+    @property
+    def token_s(self) -> tuple[float, ...]:
+        """Arrivals of the chunks that carried tokens."""
+        return tuple(t for t, kind in zip(self.chunk_s, self.chunk_kind, strict=True) if kind.bears_token)
+
+
+class Summary(Frozen):
+    """One metric over the requests (or gaps) of one level."""
+
+    n: int = Field(ge=0)
+    mean: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    min: float | None
+    max: float | None
+    reason: str | None = None
+    """Why the values are None; None when they are there."""
+
+
+class LevelResult(Frozen):
+    """What one rung of the ladder gave."""
+
+    concurrency: int
+    requests: int
+    outcomes: dict[Outcome, int]
+    """Count of each outcome that occurred."""
+    duration_s: float
+    """First send to last end, warm-up not included."""
+    steady_s: float | None
+    """Length of the steady window; None when the target was never in flight."""
+    prompt_tokens: Summary
+    completion_tokens: Summary
+    metrics: dict[str, Summary]
+    """Metrics of `lab.metrics.catalog` that have one value per request."""
+    scalars: dict[str, float | None]
+    """Metrics that have one value per level, for instance `output_tok_per_s`."""
+
+    @property
+    def success_rate(self) -> float:
+        """Successes over all requests of the level, 0 to 1."""
+        return self.outcomes.get(Outcome.SUCCESS, 0) / self.requests if self.requests else 0.0
+
+
+CacheState = Literal["download", "disk-cold", "warm", "none", "unknown"]
+"""State of the weights before launch; `none`: there are no weights."""
+
+
+class Event(Frozen):
+    """A named moment of preparation."""
+
+    name: Literal["build_start", "build_end", "launch", "ready", "first_request_sent", "first_token"]
+    at_s: float
+    """Seconds on the machine's monotonic clock."""
+
+
+class Preparation(Frozen):
+    """What it took until the first token, each duration between two named events."""
+
+    events: tuple[Event, ...]
+    build_s: float | None
+    """`build_start` to `build_end`; None: the engine has no build step (never 0)."""
+    startup_s: float
+    """`launch` to `ready`."""
+    first_request_s: float
+    """`first_request_sent` to `first_token`: lazy work that readiness hides shows here."""
+    cache_state: CacheState
+    """Whether the weights came from the network, from a cold disk or from a warm page cache."""
+    cache_reason: str
+    """How `cache_state` was found out."""
+
+    @property
+    def total_s(self) -> float:
+        """Build, start and first request together; the gaps between them do not count."""
+        return (self.build_s or 0.0) + self.startup_s + self.first_request_s
+
+
+class Check(Frozen):
+    """One thing preflight tried on the running engine."""
+
+    name: Name
+    result: Literal["pass", "fail", "not-exposed"]
+    detail: str
+    """What was seen. Private: it may quote the server."""
+
+
+class Capabilities(Frozen):
+    """What preflight saw the running engine do."""
+
+    checks: tuple[Check, ...]
+
+    def can(self, name: str) -> bool:
+        """Whether a check was made and passed; one that could not be made has not passed."""
+        return any(check.name == name and check.result == "pass" for check in self.checks)
+
+
+class Instrument(Frozen):
+    """What the instrument measured against a server that knows its own timing, worst level first."""
+
+    concurrency: int
+    requests: int
+    ttft_true_s: float
+    """Mean, from the moments the server says it sent each chunk."""
+    ttft_error_s: float
+    """Mean of measured minus true."""
+    chunk_lag_p50_s: float
+    """Arrival of a chunk minus the moment the server sent it, median."""
+    chunk_lag_p99_s: float
+    chunks: int
+    client_cpu_s_per_chunk: float | None
+    """CPU seconds of the load process for each chunk; None when it could not be read."""
+
+
+class Unscored(StrEnum):
+    """Why an item of a quality suite has no score."""
+
+    REQUEST_FAILED = "request_failed"
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    REASONING_ONLY = "reasoning_only"
+    NOT_SUPPORTED = "not_supported"
+
+
+class TaskScore(Frozen):
+    """One task of a quality suite."""
+
+    task: Name
+    metric: Name
+    n: int = Field(ge=1)
+    """All items that were asked."""
+    unscored: dict[Unscored, int]
+    """Items without a complete answer, by reason."""
+    score: float | None = Field(ge=0, le=1)
+    """Mean over the items that have a complete answer; None when there is none."""
+    stderr: float | None = Field(ge=0)
+    """Standard error of `score` over its items, one run; not the error of a difference."""
+
+    @property
+    def scored(self) -> int:
+        """Items with a complete answer."""
+        return self.n - sum(self.unscored.values())
+
+
+class QualityResult(Frozen):
+    """Answers of one suite on one running engine."""
+
+    suite: Name
+    version: Name
+    suite_sha256: Sha256
+    lm_eval_version: Name
+    tasks: tuple[TaskScore, ...]
+    seconds: float
+
+
+class EvidenceGrade(StrEnum):
+    """What a run may be used for; derived, never typed in."""
+
+    HARNESS_CHECK = "harness-check"
+    """Proves the pipeline; its numbers can never become a Claim."""
+    REAL_GPU = "real-gpu"
+    """May carry a decision."""
+    IMPORTED = "imported"
+    """Somebody else's, until it is measured again."""
+    SYNTHETIC = "synthetic"
+    """Generated for tests and demonstrations, engines P, Q, R, S."""
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    """Being measured now, if its process still lives."""
+    MEASURED = "measured"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    """Its process ended without a word."""

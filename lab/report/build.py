@@ -1,0 +1,201 @@
+"""Public evidence in, finished pages out: the same evidence gives the same bytes.
+
+Nothing is read but the package's own templates, messages and typeface; there is no clock, and nothing is
+written. Whoever publishes the pages takes them through the leak gate.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from lab.publish.evidence import PublicRun
+from lab.records import EvidenceGrade
+from lab.report import columns, tables
+from lab.report.charts import figures
+from lab.report.checklist import answers, compared
+from lab.report.messages import LANGS, Messages, messages
+from lab.report.numbers import count
+from lab.report.series import in_order, series_label
+from lab.report.typeface import face_css
+from lab.roster import ON_TABLE, find
+from lab.spec import digest
+
+Runs = tuple[PublicRun, ...]
+
+TERMS = (
+    "engine",
+    "kv-cache",
+    "prefill",
+    "decode",
+    "batching",
+    "tok-s",
+    "ttft",
+    "tpot",
+    "chunk-gap",
+    "run-id",
+    "harness-check",
+    "real-gpu",
+)
+"""The glossary: the client's six words first."""
+
+
+def build_pages(runs: Runs, langs: tuple[str, ...] = LANGS) -> dict[str, bytes]:
+    """One self-contained page per language.
+
+    Args:
+        runs: public evidence, in any order; none at all gives pages that say so.
+        langs: languages to build, each with a catalogue.
+
+    Returns:
+        Path of each page relative to its edition, for instance `en/index.html`, and its bytes.
+    """
+    ordered = in_order(runs)
+    return {f"{lang}/index.html": _page(ordered, messages(lang), langs) for lang in langs}
+
+
+def _page(runs: Runs, t: Messages, langs: tuple[str, ...]) -> bytes:
+    environment = Environment(
+        loader=PackageLoader("lab.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    html = environment.get_template("page.html.j2").render(_context(runs, t, langs))
+    return html.replace("/*typeface*/", face_css(html), 1).encode()
+
+
+def _context(runs: Runs, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
+    matched = compared(runs)
+    checked = tuple(run for run in matched if not _on_table(run))
+    instrument = tuple(run for run in runs if run.instrument)
+    anchor = tables.Anchors()
+    css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    return {
+        "t": t,
+        "languages": [messages(lang) for lang in langs],
+        "css": Markup(css),
+        "weeks": sorted({run.week for run in runs}),
+        "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
+        "answer": _answer(runs, t),
+        "caveats": _caveats(runs, t),
+        "columns": columns.fixed_columns(runs, t),
+        "equal": columns.equal_fields(checked, t) if checked else None,
+        "tables": {
+            "checklist": tables.checklist_table(answers(runs), t),
+            "comparison": tables.comparison_table(runs, t),
+            "traits": tables.traits_table(t),
+            "patterns": tables.patterns_table(t),
+            "pipeline": tables.pipeline_table(checked, t, anchor),
+            "preparation": tables.preparation_table(matched, t, anchor),
+            "throughput": tables.throughput_table(matched, t),
+            "latency": tables.latency_table(matched, t),
+            "quality": tables.quality_table(matched, t),
+            "instrument": tables.instrument_table(instrument, t, anchor),
+            "off": tables.off_table("off", t),
+            "gateways": tables.off_table("gateway", t),
+        },
+        "figures": figures(matched, t),
+        "terms": TERMS,
+        "cards": [_card(run, t) for run in runs],
+        "digest": digest([run.model_dump(mode="json") for run in runs]),
+        "lab_versions": sorted({run.lab_version for run in runs}),
+    }
+
+
+def _answer(runs: Runs, t: Messages) -> str:
+    """The answer in one sentence. This page never chooses; it says what is there and what is not."""
+    if not runs:
+        return t("answer-empty")
+    present = {find(run.engine) for run in runs if _on_table(run)}
+    measured = ", ".join(entry.title for entry in ON_TABLE if entry in present)
+    absent = ", ".join(entry.title for entry in ON_TABLE if entry not in present)
+    if not measured:
+        return t("answer-none")
+    return (
+        t("answer-some", measured=measured, missing=absent) if absent else t("answer-all", measured=measured)
+    )
+
+
+def _caveats(runs: Runs, t: Messages) -> list[str]:
+    matched = compared(runs)
+    if not runs:
+        return [t("caveat-nothing")]
+    caveats = []
+    seats = {entry.seat for run in matched if (entry := find(run.engine))}
+    if "off" in seats:
+        caveats.append(t("caveat-off-table"))
+    specs = [run.spec_digest for run in matched]
+    once = [spec for spec in specs if specs.count(spec) == 1]
+    if once:
+        caveats.append(t("caveat-one-launch") if len(once) == len(specs) else t("caveat-some-launches"))
+    return [*caveats, t("caveat-conditions")]
+
+
+def _on_table(run: PublicRun) -> bool:
+    entry = find(run.engine)
+    return run.table == "comparison" and entry is not None and entry.seat == "on"
+
+
+def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
+    machine, model, asked = run.machine, run.model, run.workload
+    settings = [f"{name}={value}" for name, value in tables.profile_settings(run)]
+    quality = t(f"quality-{run.quality_reason or 'not-measured'}")
+    if run.quality is not None:
+        quality = t(
+            "card-suite",
+            suite=run.quality.suite,
+            version=run.quality.version,
+            digest=run.quality.suite_sha256,
+            lmeval=run.quality.lm_eval_version,
+        )
+    requests = t(
+        "card-requests",
+        n=count(asked.requests_per_level),
+        warmup=count(asked.warmup_requests),
+        timeout=f"{asked.timeout_s:g}",
+        seed=str(asked.seed),
+        endpoint=asked.endpoint,
+    )
+    hardware = t(
+        "card-machine-value",
+        accelerator=machine.accelerator or t("card-no-accelerator"),
+        cores=str(machine.cpu_cores),
+        memory=str(machine.memory_gib),
+        system=machine.system,
+        machine=machine.machine,
+        python=machine.python,
+    )
+    facts = (
+        (t("card-table"), t(f"table-{run.table}"), ""),
+        (t("week"), run.week, ""),
+        (t("engine-version"), run.engine_version or t("state-unknown"), ""),
+        (t("column-gateway"), run.gateway or t("value-no-gateway"), ""),
+        (t("column-model"), f"{model.series} {model.revision}", ""),
+        (t("card-weights"), model.weights_sha256 or t("value-no-weights"), "code"),
+        (t("card-weights-from"), f"{model.weights_format} / {model.tokenizer} / {model.chat_template}", ""),
+        (t("column-quantization"), columns.quantization(run), ""),
+        (t("column-context"), t("value-tokens", count=count(run.context_limit)), ""),
+        (t("card-profile"), f"{run.profile.name}: {', '.join(settings) or t('settings-default')}", ""),
+        (t("column-workload"), f"{columns.workload(run, t)} {requests}", ""),
+        (t("column-sampling"), columns.sampling(run), ""),
+        (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
+        (t("column-quality"), quality, ""),
+        (t("card-machine"), hardware, ""),
+        (t("card-lab"), run.lab_version, ""),
+        (t("card-spec"), run.spec_digest, "code"),
+        (t("card-match"), run.match_id, "code"),
+        (t("card-manifest"), run.manifest_sha256, "code"),
+        (t("card-command"), " ".join(run.command) or t("card-command-none"), "code" if run.command else ""),
+    )
+    return {
+        "run_id": run.run_id,
+        "title": series_label(run),
+        "grade": run.grade.value,
+        "grade_reason": run.grade_reason,
+        "facts": facts,
+    }

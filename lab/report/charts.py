@@ -1,0 +1,263 @@
+"""The charts of a report, as SVG inside the page, each with its text alternative and its data.
+
+One launch profile keeps one colour and one marker in all of them. Phases of preparation are shades, not
+colours, so that a colour always means a profile. Axes begin at zero.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import altair as alt
+import matplotlib
+import vl_convert
+from matplotlib import font_manager
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure as Canvas
+
+from lab.publish.evidence import PublicRun
+from lab.records import EvidenceGrade
+from lab.report.grid import Cell as GridCell
+from lab.report.grid import Column, Row, Table, Text, number, words
+from lab.report.messages import Messages
+from lab.report.numbers import count, milliseconds, significant
+from lab.report.series import Series, series_label, series_of
+from lab.report.svg import INK, inline
+from lab.report.typeface import font_path
+from lab.spec import Frozen
+
+Runs = tuple[PublicRun, ...]
+
+_FONT = "IPAexGothic"
+"""Used to measure text, so that a chart comes out the same on every machine; the page draws with its own."""
+
+
+class Figure(Frozen):
+    """One chart on a page."""
+
+    id: str
+    caption: str
+    reading: str
+    """How it is to be read."""
+    svg: str
+    data: Table
+
+
+def figures(runs: Runs, t: Messages) -> tuple[Figure, ...]:
+    """All charts that have something to draw, in their fixed order."""
+    drawn = (throughput_chart(runs, t), preparation_chart(runs, t), ttft_chart(runs, t))
+    return tuple(figure for figure in drawn if figure is not None)
+
+
+def throughput_chart(runs: Runs, t: Messages) -> Figure | None:
+    """Output tokens per second over concurrency, one line per run; None when nothing was measured."""
+    points: list[dict[str, Any]] = [
+        {"series": series_label(run), "run": run.run_id, "x": level.concurrency, "y": value}
+        for run in runs
+        for level in run.levels
+        if (value := level.scalars.get("output_tok_per_s")) is not None
+    ]
+    if not points:
+        return None
+    rungs = sorted({point["x"] for point in points})
+    wide = rungs[-1] >= 16 * rungs[0]
+    x = alt.X(
+        "x:Q",
+        title=t("chart-throughput-x"),
+        scale=alt.Scale(type="log", base=2, padding=12)
+        if wide
+        else alt.Scale(zero=True, nice=False, padding=12),
+        axis=alt.Axis(values=rungs, format="d", grid=False),
+    )
+    y = alt.Y("y:Q", title=t("chart-throughput-y"), scale=alt.Scale(zero=True))
+    colour, shape = _encodings(series_of(runs))
+    base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y, color=colour)
+    chart = base.mark_line(strokeWidth=1.6).encode(detail="run:N") + base.mark_point(
+        filled=True, size=80, opacity=1
+    ).encode(shape=shape)
+    rows = [Row(cells=(_run(p), number(count(p["x"])), number(significant(p["y"])))) for p in points]
+    titles = (t("run"), t("concurrency"), t("output-tok-s"))
+    return _figure(
+        "chart-throughput", _vega(chart, 210), runs, t, len({p["run"] for p in points}), titles, rows
+    )
+
+
+def preparation_chart(runs: Runs, t: Messages) -> Figure | None:
+    """Preparation stacked by phase, one bar per run; None when no run recorded it."""
+    phases = ("build", "startup", "first")
+    prepared = [(run, run.preparation) for run in runs if run.preparation is not None]
+    bars: list[dict[str, Any]] = []
+    rows = []
+    for run, record in prepared:
+        seconds = dict(zip(phases, (record.build_s, record.startup_s, record.first_request_s), strict=True))
+        bars += [
+            {
+                "run": run.run_id,
+                "series": series_label(run),
+                "phase": t(f"phase-{phase}"),
+                "order": place,
+                "s": value,
+            }
+            for place, (phase, value) in enumerate(seconds.items())
+            if value is not None
+        ]
+        cells = (
+            GridCell(lines=(Text(text=t("no-build-step"), style="note"),), number=True)
+            if value is None
+            else number(significant(value))
+            for value in seconds.values()
+        )
+        rows.append(Row(cells=(_run({"run": run.run_id, "series": series_label(run)}), *cells)))
+    if not bars:
+        return None
+    shown = [phase for place, phase in enumerate(phases) if any(bar["order"] == place for bar in bars)]
+    shade = {"build": "#c4cacd", "startup": "#8d969c", "first": "#565f65"}
+    y = alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labelPadding=16, ticks=False, domain=False))
+    base = alt.Chart(alt.Data(values=bars)).encode(y=y)
+    stack = base.mark_bar(stroke=INK, strokeWidth=0.7, height=16).encode(
+        x=alt.X("s:Q", title=t("chart-preparation-x"), stack="zero"),
+        order=alt.Order("order:Q"),
+        fill=alt.Fill(
+            "phase:N",
+            title=None,
+            scale=alt.Scale(domain=[t(f"phase-{p}") for p in shown], range=[shade[p] for p in shown]),
+            legend=alt.Legend(symbolType="square", symbolStrokeColor=INK, symbolStrokeWidth=0.7),
+        ),
+    )
+    colour, shape = _encodings(series_of(tuple(run for run, _ in prepared)))
+    keys = base.mark_point(filled=True, size=70, opacity=1, xOffset=-9).encode(
+        x=alt.datum(0), color=colour, shape=shape
+    )
+    titles = (t("run"), t("preparation-build"), t("preparation-startup"), t("preparation-first"))
+    drawing = _vega(stack + keys, 30 * len(prepared) + 10)
+    return _figure(
+        "chart-preparation", drawing, tuple(run for run, _ in prepared), t, len(prepared), titles, rows
+    )
+
+
+def ttft_chart(runs: Runs, t: Messages) -> Figure | None:
+    """Quantiles of TTFT as a dot range, one row per run and concurrency; None when nothing was measured."""
+    ranges = [
+        (run, level.concurrency, summary.p50 * 1000, summary.p90 * 1000, summary.p99 * 1000)
+        for run in runs
+        for level in run.levels
+        if (summary := level.metrics.get("ttft_s")) is not None
+        and summary.p50 is not None
+        and summary.p90 is not None
+        and summary.p99 is not None
+    ]
+    if not ranges:
+        return None
+    drawn = series_of(runs)
+    height = 0.46 * len(ranges) + 0.8
+    font_manager.fontManager.addfont(str(font_path()))
+    style: dict[Any, Any] = {
+        "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lab", "font.family": _FONT,
+        "font.size": 9, "text.color": INK, "axes.edgecolor": INK, "axes.labelcolor": INK, "xtick.color": INK,
+        "ytick.color": INK,
+    }  # fmt: skip
+    with matplotlib.rc_context(style):
+        canvas = Canvas(figsize=(4.7, height), layout="constrained")
+        axes = canvas.add_subplot()
+        for place, (run, _, p50, p90, p99) in enumerate(ranges):
+            one = drawn[series_label(run)]
+            axes.plot([p50, p99], [place, place], color=one.colour, linewidth=1.6, solid_capstyle="round")
+            axes.plot([p99], [place], marker="|", markersize=11, markeredgewidth=2, color=one.colour)
+            axes.plot([p90], [place], marker="o", markersize=5, markerfacecolor="none", color=one.colour)
+            axes.plot([p50], [place], marker=one.matplotlib_marker, markersize=8, color=one.colour)
+        for place, (run, rung, *_) in enumerate(ranges):
+            # Two texts, because the lines of one would be aligned by the measuring font, not by the page's.
+            below = t("chart-in-flight", label=run.run_id, concurrency=count(rung))
+            for text, offset in ((_short(run.profile.name), 0.17), (below, -0.17)):
+                at = {"ha": "right", "va": "center", "transform": axes.get_yaxis_transform()}
+                axes.text(-0.02, place - offset, text, **at)
+        axes.set_yticks([])
+        axes.set_ylim(len(ranges) - 0.4, -0.6)
+        axes.set_xlim(0, max(max(one[2:]) for one in ranges) * 1.06 or 1)
+        axes.set_xlabel(t("chart-ttft-x"))
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.grid(axis="x", color=INK, alpha=0.13, linewidth=0.7)
+        axes.set_axisbelow(True)
+        axes.patch.set_visible(False)
+        canvas.patch.set_visible(False)
+        buffer = io.StringIO()
+        bare = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        FigureCanvasSVG(canvas).print_svg(buffer, metadata=bare)
+    rows = [
+        Row(
+            cells=(
+                _run({"run": run.run_id, "series": series_label(run)}),
+                number(count(rung)),
+                *(number(milliseconds(value / 1000)) for value in values),
+            )
+        )
+        for run, rung, *values in ranges
+    ]
+    titles = (t("run"), t("concurrency"), *(t("ttft", q=q) for q in ("p50", "p90", "p99")))
+    return _figure("chart-ttft", buffer.getvalue(), runs, t, len(ranges), titles, rows)
+
+
+def watermark(runs: Runs, t: Messages) -> str:
+    """Labels to write across a chart: every grade but real-gpu."""
+    grades = [grade for grade in EvidenceGrade if any(run.grade is grade for run in runs)]
+    return " · ".join(t(f"grade-{grade.value}") for grade in grades if grade is not EvidenceGrade.REAL_GPU)
+
+
+def _figure(
+    name: str, svg: str, runs: Runs, t: Messages, n: int, titles: tuple[str, ...], rows: list[Row]
+) -> Figure:
+    reading = t(f"{name}-desc", n=count(n))
+    columns = tuple(Column(title=title, number=place > 0) for place, title in enumerate(titles))
+    return Figure(
+        id=name,
+        caption=t(name),
+        reading=reading,
+        svg=inline(svg, name, t(name), reading, watermark(runs, t)),
+        data=Table(id=f"{name}-data", caption=t("chart-data"), columns=columns, rows=tuple(rows)),
+    )
+
+
+def _run(point: dict[str, Any]) -> GridCell:
+    run_id = str(point["run"])
+    link = Text(text=run_id, href=f"card-{run_id}")
+    return GridCell(lines=(link, *words(str(point["series"])).lines))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 24 else name[:23] + "…"
+
+
+def _encodings(drawn: dict[str, Series]) -> tuple[alt.Color, alt.Shape]:
+    domain = list(drawn)
+    legend = alt.Legend(title=None, symbolOpacity=1, symbolStrokeWidth=0)
+    colour = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=domain, range=[one.colour for one in drawn.values()]),
+        legend=legend,
+    )
+    shape = alt.Shape(
+        "series:N",
+        scale=alt.Scale(domain=domain, range=[one.vega_marker for one in drawn.values()]),
+        legend=legend,
+    )
+    return colour, shape
+
+
+def _vega(chart: alt.LayerChart, height: float) -> str:
+    sized = (
+        chart.properties(width=330, height=math.ceil(height), background="transparent", padding=6)
+        .configure(font=_FONT)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK, titleColor=INK, tickColor=INK, domainColor=INK, gridColor=INK, gridOpacity=0.13,
+            labelFontSize=12, titleFontSize=12, titleFontWeight="normal", titlePadding=8, labelLimit=200,
+        )
+        .configure_legend(
+            orient="bottom", direction="vertical", labelColor=INK, labelFontSize=12, labelLimit=340,
+            symbolSize=80, offset=10, padding=0,
+        )
+    )  # fmt: skip
+    vl_convert.register_font_directory(str(font_path().parent))
+    return str(vl_convert.vegalite_to_svg(vl_spec=sized.to_dict()))

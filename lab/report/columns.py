@@ -1,0 +1,143 @@
+"""The fixed columns of the first screen, and what was equal in the pipeline check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lab.publish.evidence import PublicRun
+from lab.report.messages import Messages
+from lab.report.numbers import count, significant
+from lab.report.series import engine_title
+from lab.spec import Frozen
+
+Runs = tuple[PublicRun, ...]
+
+CONDITIONS = {
+    "model": "column-model",
+    "quantization": "column-quantization",
+    "context_limit": "column-context",
+    "engine": "column-engine",
+    "gateway": "column-gateway",
+    "profile": "column-profile",
+    "workload": "column-workload",
+    "sampling": "column-sampling",
+    "preparation_counts": "column-preparation",
+    "machine": "card-machine",
+    "grade": "column-label",
+}
+"""Fields of `PublicRun` that are compared when the page says what was equal, and what they are called."""
+
+
+class FixedColumn(Frozen):
+    """One column that was fixed before measuring."""
+
+    title: str
+    values: tuple[str, ...]
+    """Every value that occurs; one when the column is fixed."""
+    fixed: bool
+    """True when one value holds for all, or when this column was the one to vary."""
+
+
+def subjects(runs: Runs) -> Runs:
+    """The runs the first screen speaks of: the comparison if there is one, else the pipeline check."""
+    for table in ("comparison", "pipeline-check"):
+        chosen = tuple(run for run in runs if run.table == table)
+        if chosen:
+            return chosen
+    return ()
+
+
+def fixed_columns(runs: Runs, t: Messages) -> tuple[FixedColumn, ...]:
+    """The columns of the first screen, with every value that occurs among the subjects."""
+    asked: tuple[tuple[str, Callable[[PublicRun], str], str], ...] = (
+        ("column-model", lambda run: run.model.series, "model"),
+        ("column-revision", lambda run: f"{run.model.revision} · {_digest(run, t)}", "model"),
+        ("column-quantization", lambda run: quantization(run), "quantization"),
+        ("column-context", lambda run: t("value-tokens", count=count(run.context_limit)), "context_limit"),
+        ("column-engine", _engine, "engine"),
+        ("column-profile", lambda run: run.profile.name, "profile"),
+        ("column-workload", lambda run: workload(run, t), "workload"),
+        ("column-label", lambda run: t(f"grade-{run.grade.value}"), "grade"),
+        ("column-quality", lambda run: suite(run, t), "quality"),
+        ("column-preparation", lambda run: decided(run.preparation_counts, t), "preparation_counts"),
+    )
+    chosen = subjects(runs)
+    varied = {name.split(".")[0] for run in chosen for name in run.varied}
+    columns = []
+    for key, value_of, field in asked:
+        values = tuple(dict.fromkeys(value_of(run) for run in chosen))
+        columns.append(FixedColumn(title=t(key), values=values, fixed=len(values) <= 1 or field in varied))
+    return tuple(columns)
+
+
+def equal_fields(runs: Runs, t: Messages) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """What was declared as varied, what was equal, and what differs without having been declared.
+
+    A field that varies in one part, for instance `profile.prefix_caching`, counts as varied as a whole; the
+    name of a profile and of a workload are labels and do not count.
+    """
+    varied = tuple(dict.fromkeys(name for run in runs for name in run.varied))
+    allowed = {name.split(".")[0] for name in varied}
+    equal, differs = [], []
+    for field, key in CONDITIONS.items():
+        values = [_without_name(getattr(run, field)) for run in runs]
+        if all(value == values[0] for value in values):
+            equal.append(t(key))
+        elif field not in allowed:
+            differs.append(t(key))
+    return varied, tuple(equal), tuple(differs)
+
+
+def quantization(run: PublicRun) -> str:
+    """The three places of quantization, apart."""
+    return f"{run.quantization.weights} / {run.quantization.activations} / {run.quantization.kv_cache}"
+
+
+def workload(run: PublicRun, t: Messages) -> str:
+    """The workload in one line."""
+    asked = run.workload
+    return t(
+        "value-workload",
+        name=asked.name,
+        concurrency=", ".join(map(str, asked.concurrency)),
+        input=count(asked.input_tokens),
+        shared=count(asked.shared_prefix_tokens),
+        output=count(asked.output_tokens),
+        exact="true" if asked.exact_output else "false",
+    )
+
+
+def suite(run: PublicRun, t: Messages) -> str:
+    """The quality suite and its version, or why there is none."""
+    if run.quality is None:
+        return t(f"quality-{run.quality_reason or 'not-measured'}")
+    return f"{run.quality.suite} {run.quality.version} · {run.quality.suite_sha256[:12]}"
+
+
+def decided(preparation_counts: bool | None, t: Messages) -> str:
+    """Whether preparation counts, in words."""
+    if preparation_counts is None:
+        return t("value-undecided")
+    return t("value-yes") if preparation_counts else t("value-no")
+
+
+def sampling(run: PublicRun) -> str:
+    """All sampling values, sent with every request."""
+    return ", ".join(
+        f"{name}={significant(value) if isinstance(value, float) else value}"
+        for name, value in run.sampling.model_dump().items()
+    )
+
+
+def _engine(run: PublicRun) -> str:
+    return (
+        f"{engine_title(run.engine)} {run.engine_version}" if run.engine_version else engine_title(run.engine)
+    )
+
+
+def _digest(run: PublicRun, t: Messages) -> str:
+    return run.model.weights_sha256[:12] if run.model.weights_sha256 else t("value-no-weights")
+
+
+def _without_name(value: object) -> object:
+    return value.model_dump(exclude={"name"}) if isinstance(value, Frozen) else value

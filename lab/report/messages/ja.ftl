@@ -1,0 +1,386 @@
+### レポートと `lab engines` の日本語。キーは en.ftl と同じです。
+
+language-name = 日本語
+language-switch = このページの別の言語版
+skip = 本文へ移動
+contents = このページの内容
+title = どの推論エンジンを使うか。その根拠は何か。
+site-name = エンジン検証ラボ
+weeks = 計測週：{ $weeks }
+weeks-none = まだ計測していません
+list-separator = { "、" }
+
+## 環境ラベルと注意書き
+
+grade = 環境ラベル
+grade-harness-check = harness-check
+grade-real-gpu = real-gpu
+grade-imported = imported
+grade-synthetic = synthetic
+grade-reason-no-gpu-seen = このマシンに GPU は見つかりませんでした。
+grade-reason-engine-not-seen-on-gpu = GPU はありましたが、エンジン自身のプロセスがそこで計算していることを確認できませんでした。
+grade-reason-nvml = 計測中、エンジン自身のプロセスが GPU で計算していることを NVML で確認しました。
+grade-reason-generated = プログラムが生成した数字です。何も計測していません。
+grade-reason-imported = 他者が計測した数字です。ここで再計測するまで imported のままです。
+banner-harness-check = この数字から性能について主張することはできません。起動からレポートまでのパイプラインが動くことだけを確かめた記録です。
+banner-synthetic = 説明のために生成した数字です。どのエンジンのものでもありません。P、Q、R、S は仮の名前です。
+banner-imported = 他者が計測した数字です。ここで再計測するまで、意思決定の根拠にはなりません。
+
+## 最初の画面
+
+answer = この回の答え
+answer-empty = まだ何も計測していないため、エンジンは選んでいません。先に必要なのは、モデル系列・エンジン・workload を固定した計画と、その 1 回の実行です。
+answer-none = 比較表の 4 つはここでは計測していないため、エンジンは選んでいません。列を埋めるには、NVIDIA GPU を載せた Linux ホスト、版を固定したエンジン、そして同じモデル・workload・品質スイートでのこの計画の実行が必要です。
+answer-some = ここで計測したもの：{ $measured }。計測していないもの：{ $missing }。根拠のない列は根拠のある列と並べられないため、エンジンは選んでいません。
+answer-all = 4 列すべてに根拠があります（{ $measured }）。このページは条件を揃えて並べるところまでです。選択は workload の形に沿ってチームが行います。
+fixed = 固定した列
+fixed-note = 計測の前に決めたものです。これを揃えてから速さを語ります。
+column-model = モデル系列
+column-revision = リビジョンと重みのダイジェスト
+column-quantization = 量子化（重み / 計算 / KVキャッシュ）
+column-context = context 上限
+column-engine = エンジン
+column-profile = 起動プロファイル
+column-workload = 作業負荷（workload）
+column-sampling = サンプリング
+column-gateway = ゲートウェイ
+column-label = 環境ラベル
+column-quality = 品質スイートと版
+column-preparation = 準備時間を意思決定に含めるか
+value-differs = 揃っていません
+value-tokens = { $count } トークン
+value-workload = { $name }：同時実行 { $concurrency }、入力 { $input } トークン（うち共有プレフィックス { $shared }）、出力 { $output } トークン（{ $exact ->
+    [true] 固定長
+   *[false] 上限
+  }）
+value-no-gateway = なし（エンジンに直接つなぐ）
+value-no-weights = 重みなし
+value-undecided = 未決定
+value-yes = 含める
+value-no = 含めない（表示はし、チームが除外したことを明記）
+caveats = 先に読むこと
+caveat-off-table = このページの数字は、比較表に載せないエンジンのものです。4 つの列については何も示しません。
+caveat-one-launch = 各設定の起動は 1 回だけなので、区間はありません。行どうしの差は偶然かもしれません。
+caveat-some-launches = 1 回しか起動していない設定があり、その行に区間はありません。
+caveat-conditions = どの数字も、併記した条件でだけ成り立ちます。
+caveat-nothing = このページの元になる計測はまだありません。規則と、これから埋める表と、理由だけを載せています。
+
+## チェックリスト
+
+checklist = チェックリスト（エンジン比較の前）
+checklist-caption = 6 つの問いと答え
+checklist-note = 検証前に確認する 6 つの問いです。「はい」「いいえ」は証拠から導きます。「未確定」は、証拠からは言えないという意味です。
+checklist-question = 問い
+checklist-answer = 答え
+checklist-why = 判断の理由
+checklist-evidence = 証拠
+answer-yes = はい
+answer-no = いいえ
+answer-open = 未確定
+no-evidence = なし
+question-engines = 比較対象は vLLM / TRT-LLM / SGLang / Atlas のどれか
+question-model = 比較対象のモデル系列は同じか（エンジンのサポート表に載る組み合わせか）
+question-workload = workload（concurrency / max tokens）は同じか
+question-label = 環境ラベル（harness-check / real-gpu）は付いているか
+question-preparation = 準備時間（ビルド有無・cold start）を意思決定に含めるか決めたか
+question-quality = 品質スイート版が同じか
+check-none = 確認できる実行がありません。
+check-engines-yes = 比較対象：{ $engines }。
+check-engines-no = 4 つに含まれないもの：{ $engines }。
+check-engines-open = 一覧にない名前です：{ $engines }。まず「同じ列に載せる試合か」を確認します。
+check-model-yes = { $series }、重み { $digest }。どの実行でも実際に応答し、成功したリクエストがあります。サポート表は証拠に含まれないため、応答した事実で代えています。
+check-model-no = モデルが異なります：{ $models }。
+check-model-open-digest = { $series }。ただし、重みのダイジェストが記録されていない実行があります。
+check-model-open-served = { $series }。ただし、成功したリクエストのない実行があります。
+check-workload-yes = workload は同じで（同時実行 { $concurrency }、出力 { $output } トークン）、成功した応答はすべて指定どおりの長さです。
+check-workload-yes-free = workload は同じです（同時実行 { $concurrency }、出力は最大 { $output } トークン）。固定長は指定していません。
+check-workload-no = 次の項目が異なります：{ $fields }。
+check-workload-open-length = workload は同じですが、指定した { $output } トークンに対し、成功した応答は { $lengths } トークンでした。
+check-workload-open-measured = workload は同じですが、成功した応答のない段がある実行が含まれます。
+check-label-yes = すべて { $labels } です。
+check-label-no = ラベルが混在しています：{ $labels }。
+check-preparation-yes-counts = 決定済み：含めます。
+check-preparation-yes-excluded = 決定済み：含めません（表示はします）。
+check-preparation-no = 実行によって異なります：{ $values }。
+check-preparation-open = 決定を記録した実行がありません。
+check-quality-yes = { $suite }、ダイジェスト { $digest }。
+check-quality-no = スイートが異なります：{ $suites }。
+check-quality-open = 品質の結果がない実行があります。
+
+## 比較表
+
+comparison = 比較表
+comparison-caption = 4 つの列。行と列の順は固定で、結果では並べ替えません。
+comparison-row = 指標
+comparison-off-note = 比較表に載せないエンジンは、ここには現れません。
+not-measured = ここでは未計測
+needs = 必要なもの：{ $what }
+metric-build = ビルド
+metric-startup = 起動（起動から受付可能まで）
+metric-first-request = 最初のリクエスト（送信から最初のトークンまで）
+metric-output-tok-per-s = 出力（同時実行 { $concurrency }）
+metric-output-tok-per-s-any = 出力（同時実行数ごと）
+metric-ttft-p50-p99 = TTFT p50 / p99（同時実行 { $concurrency }）
+metric-ttft-p50-p99-any = TTFT p50 / p99（同時実行数ごと）
+metric-tpot-p50 = TPOT p50（同時実行 { $concurrency }）
+metric-tpot-p50-any = TPOT p50（同時実行数ごと）
+metric-success = 成功したリクエスト
+metric-quality = タスクごとの品質
+metric-runs = run_id
+unit-s = 秒
+unit-ms = ms
+unit-tok-s = tok/s
+
+## 2 つの表
+
+maps = エンジンの地図
+traits-caption = 比較対象の推論エンジン（4つ）
+traits-note = 各行は元の記事の記述で、日付はありません。その後の事実と食い違うところは、日付を付けて併記します。
+engine = エンジン
+traits = 特徴
+fits = 向く場面
+mind = 注意点
+place = 連載での位置
+later-fact = その後の事実
+patterns-caption = パターンで見ると
+pattern = パターン
+pattern-serve = serve中心
+pattern-build-serve = build→serve（ビルドしてから起動）
+pattern-serve-looks = 起動再現性、同時実行、cold start、パーサ対応
+pattern-build-serve-looks = ビルド時間・成果物管理・版固定・ハード制約
+pattern-looks = 意思決定で見るもの
+
+engine-vllm-traits = 起動プロファイル→コマンド生成が素直。常駐・同時実行のベースラインになりやすい
+engine-vllm-fits = 反復検証、多ユーザー常駐の試行
+engine-vllm-mind = オプション増で条件が溶けやすい
+engine-vllm-place = 比較対象。後続で起動解剖へ
+engine-vllm-needs = NVIDIA GPU を載せた Linux ホスト、版を固定した vLLM、Hugging Face 形式のモデルフォルダ
+engine-trtllm-traits = 量子化とエンジン焼き込みが前段の build→serve
+engine-trtllm-fits = 用途が固まったあとの最適化
+engine-trtllm-mind = 準備コスト・版・ハードウェア制約の設計が要る
+engine-trtllm-place = 比較対象。後続で2段ビルドへ
+engine-trtllm-later = 2026年7月：TensorRT エンジンのバックエンドは main ブランチから削除されました。1.2 までの版には残っています。PyTorch バックエンドはエンジンをビルドせずに serve するため、ビルド時間は「ビルド工程なし」と表示します。
+engine-trtllm-needs = NVIDIA GPU を載せた Linux ホスト（CPU では動きません）、版を固定した TensorRT-LLM。1.2 までのエンジンバックエンドでは、さらにモデル・GPU アーキテクチャ・形状ごとのビルド
+engine-sglang-traits = serve 中心の別実装。モデル／量子化の公式サポート範囲がはっきりしている
+engine-sglang-fits = vLLM と並べて decode・集約・tool 経路を見るとき
+engine-sglang-mind = サポート外モデルでパーサ不一致などが起きやすい。比較前に対応表を確認する
+engine-sglang-place = 比較対象
+engine-sglang-needs = NVIDIA GPU を載せた Linux ホスト、版を固定した SGLang、サポート表に載るモデルとパーサの指定
+engine-atlas-traits = Rust + CUDA。DGX Spark（GB10）向けに手が入っている系統
+engine-atlas-fits = Spark上で「別エンジン列」を立てるとき
+engine-atlas-mind = 対応モデル×量子化が限定的。多ユーザー常駐では継続バッチング非対応などで向きが分かれやすい。ベンダー発表の速さは使わない。コーディング品質が他経路（例: vLLM×FP8）より退行した事例もあるが、「Atlas単体が壊す」より「量子化／経路の差」として読む。速度だけで本線に載せない
+engine-atlas-place = 比較対象（≠本番採用）
+engine-atlas-later = 2026年11月：現在のソースコードには継続バッチングがあります。decode のバッチは既定で 8、設定で 128 まで上げられます。
+engine-atlas-needs = DGX Spark（GB10）など対応するマシン、ダイジェストを固定したイメージ、対応表に載るモデル×量子化
+
+## パイプライン確認
+
+pipeline = パイプライン確認
+pipeline-caption = パイプライン確認の実行
+pipeline-rule = この表の規則
+pipeline-rule-own = 比較表に載せないエンジンも、起動・負荷・品質・レポートが動くことを確かめるために、ここでは実行できます。この表の行を比較表へ移すことはありません。
+pipeline-varied = 変えたもの：{ $fields }
+pipeline-equal = 揃えたもの：{ $fields }
+pipeline-differs = 変えると宣言していないのに異なるもの：{ $fields }
+pipeline-unknown = 宣言なし
+run = 実行
+runs-none = 実行はありません。
+engine-version = エンジンが名乗る版
+settings = 設定
+settings-default = エンジンの既定値
+not-expressible = 指定したが、このエンジンでは表せないもの：{ $fields }
+week = 週
+state-unknown = エンジンは版を名乗りません
+
+preparation = 準備時間
+preparation-caption = 準備時間：それぞれ、名前を付けた 2 つの時点の間です
+preparation-build = ビルド（build_start から build_end）、秒
+preparation-startup = 起動（launch から ready）、秒
+preparation-first = 最初のリクエスト（first_request_sent から first_token）、秒
+preparation-cache = 重みの読み込み元
+no-build-step = ビルド工程なし
+no-preparation = 準備時間の記録なし
+cache-download = ネットワーク
+cache-disk-cold = 冷えたディスク
+cache-warm = 温まったページキャッシュ
+cache-none = 重みを読み込まない
+cache-unknown = 不明
+
+throughput = スループット
+throughput-caption = 実行と同時実行数ごとのスループット
+latency-caption = 実行と同時実行数ごとの待ち時間
+concurrency = 同時実行
+requests = リクエスト
+success = 成功
+output-tok-s = 出力、tok/s
+request-rps = リクエスト、req/s
+interval = 出力の 95 % 区間、tok/s
+interval-none = 区間なし（起動 1 回）
+interval-launches = [{ $low }, { $high }]、起動 { $n } 回
+interval-note = 同じ spec_digest を起動し直した結果から、Student の t 分布で求めた区間です。1 回の起動の中の値は独立ではないので、区間の根拠にしません。
+ttft = TTFT { $q }、ms
+tpot = TPOT { $q }、ms
+chunk-gap = チャンク間隔 { $q }、ms
+prompt-tokens = 入力トークン
+range = { $low }～{ $high }
+missing = 値なし
+missing-level = 計測なし
+missing-success = 成功したリクエストなし
+missing-steady = 指定した同時実行数に達しなかった
+outcome-success = 成功
+outcome-http_error = HTTP エラー
+outcome-in_band_error = ストリーム内のエラー
+outcome-truncated = 途中で切断
+outcome-short = 長さ不足
+outcome-overlong = 長さ超過
+outcome-empty = 空
+outcome-malformed = 形式の誤り
+outcome-timeout = タイムアウト
+outcome-connection = 接続エラー
+outcome-cancelled = 中止
+
+quality = 品質
+quality-caption = 同じ run_id で測った品質
+quality-note = 標準誤差は 1 つのスコアのもので、差の誤差ではありません。スコアの差は、エンジン単体ではなく、量子化／経路の差として読みます。
+task = タスク
+score = スコア
+items = 問題数
+scored = 採点数
+unscored = 採点できなかった数と理由
+stderr = 標準誤差
+quality-not-applicable-seeded-text = 対象外：シードで決まる文を返すエンジンのため
+quality-not-measured = 品質は未計測
+unscored-request_failed = リクエスト失敗
+unscored-empty = 空の応答
+unscored-truncated = 途中で切断
+unscored-reasoning_only = 推論過程のみ
+unscored-not_supported = 非対応
+unscored-none = なし
+
+instrument = 計測器の確認
+instrument-caption = 送信時刻を自分で知っているサーバに対する計測器の誤差
+instrument-note = 参照エンジンは、各チャンクをいつ送ったかを答えます。この誤差は計測器自身が加える分です。同じくらいの大きさの差は、このページからは読み取れません。
+instrument-none = このページには計測器の確認がありません。計測器の誤差は不明です。
+ttft-true = 真の TTFT、ms
+ttft-error = TTFT の計測値 − 真の値、ms
+chunk-lag = チャンクの遅れ { $q }、ms
+chunks = チャンク数
+client-cpu = チャンクあたりの負荷側 CPU、ms
+client-cpu-unread = 読み取れませんでした
+
+## 図
+
+charts = 図
+chart-note = 同じ起動プロファイルは、どの図でも同じ色と同じ印です。
+chart-data = この図のデータ
+chart-empty = 描く値がないため、図はありません。
+chart-throughput = 同時実行数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+chart-throughput-desc = 実行は { $n } 件です。横軸は同時実行数、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。値は下のデータ表にあります。
+chart-throughput-x = 同時実行数
+chart-throughput-y = 出力、tok/s
+chart-preparation = 準備時間の内訳（秒、1 実行 1 本）
+chart-preparation-desc = 実行は { $n } 件です。横軸は秒で、0 から始まります。内訳はビルド、起動、最初のリクエストです。ビルド工程のない実行にはビルドの部分がありません。
+chart-preparation-x = 秒
+chart-ttft = TTFT の p50、p90、p99（実行と同時実行数ごと）
+chart-ttft-desc = 行は { $n } 本です。横軸はミリ秒で、0 から始まります。大きな印が p50、白抜きの丸が p90、縦棒が p99 です。1 回の起動の中の分位数で、区間ではありません。
+chart-ttft-x = TTFT、ms
+chart-in-flight = { $label }、同時実行 { $concurrency }
+phase-build = ビルド
+phase-startup = 起動
+phase-first = 最初のリクエスト
+
+## 比較表に載せないもの
+
+off-table = 比較表に載せないもの（理由つき）
+off-table-note = 「劣っているから」ではありません。試合の前提が違うか、いま測る軸が違うためです。
+off-caption = 比較表に載せないエンジン
+gateways-caption = ゲートウェイとプラットフォーム（エンジンではないもの）
+off-name = 名前
+off-reason = 比較表に載せない理由
+off-fact = 事実と日付
+engine-ollama-reason = 個人利用・手軽さ向き。多ユーザー常駐の docker-compose 運用を前提にした横比較には載せない
+engine-ollama-fact = 2026年8月：リクエストの枠は既定で 1 つ（OLLAMA_NUM_PARALLEL は 1）。内部では llama.cpp の llama-server を使っています。
+engine-nim-reason = 導入容易性と引き換えに柔軟性が下がる系統。当面の4列（オープンな serve / build→serve）とは判断軸が違う。別PoCの余地はあっても、いまの比較表には入れない
+engine-nim-fact = 2026年11月：2.x の各イメージは vLLM か SGLang のどちらか 1 つを収めています。
+engine-llama-cpp-reason = 端末寄り・軽量系統。同じ常駐・同時実行の試合規則で並べる主対象ではない
+engine-llama-cpp-fact = 2026年11月：並列スロットを持つ HTTP サーバがあります。このラボではパイプラインの確認に使います。
+engine-tgi-reason = 入門書の 5 つのエンジンの 1 つで、決定木に名前があります（混合ハードウェア、一般的なチャット、深い Hugging Face 統合）。
+engine-tgi-fact = 2025年12月：README が保守モードを告げ、他のエンジンを案内しています。確認した最後のコミットは 2026年1月です。
+engine-litellm-reason = ゲートウェイ記事側で扱うもの。URL でつなぎ、背後のエンジンを必ず名指しし、経由すること自体を条件に含めます。
+engine-litellm-fact = 2026年11月：/health は実際にモデルへリクエストを送るため、ラボはこれをポーリングしません。
+engine-triton-reason = エンジンの上のプラットフォーム層（入門書の第11章）。URL でつなぎ、背後のエンジンを必ず名指しし、経由すること自体を条件に含めます。
+engine-triton-fact = 2026年11月：TensorRT エンジンのバックエンドは削除済みです。2026年7月のイメージは vLLM を収めています。
+engine-ray-serve-reason = エンジンの上のプラットフォーム層（入門書の第11章）。URL でつなぎ、背後のエンジンを必ず名指しし、経由すること自体を条件に含めます。
+engine-ray-serve-fact = 2026年11月：Ray Serve LLM の中のエンジンは vLLM です。
+engine-kserve-reason = エンジンの上のプラットフォーム層（入門書の第11章）。URL でつなぎ、背後のエンジンを必ず名指しし、経由すること自体を条件に含めます。
+engine-kserve-fact = 2026年11月：Hugging Face ランタイムのバックエンドは vLLM です。
+engine-bentoml-reason = エンジンの上のプラットフォーム層（入門書の第11章）。URL でつなぎ、背後のエンジンを必ず名指しし、経由すること自体を条件に含めます。
+engine-bentoml-fact = 2026年11月：BentoVLLM は vLLM で serve します。
+engine-unlisted-question = 同じ列に載せる試合か。前提が違えば、速さの数字を並べても意思決定に使えません。
+unlisted = ここに載っていない名前
+
+## 用語
+
+glossary = 用語
+term-engine = 推論エンジン
+term-engine-text = モデルを届ける Web サーバに近い層。重みそのものではない
+term-kv-cache = KVキャッシュ
+term-kv-cache-text = 会話の途中経過を覚えておくメモリ。毎回ゼロから読まないためのメモ帳
+term-prefill = prefill
+term-prefill-text = 入力を読んでメモ帳（KV）を作る段階
+term-decode = decode
+term-decode-text = トークンを1つずつ（またはまとめて）出す段階
+term-batching = batching
+term-batching-text = 複数リクエストをまとめて流すこと。同時利用者向け
+term-tok-s = tok/s
+term-tok-s-text = 1秒あたりに出せるトークン数。速さの単位のひとつ
+term-ttft = TTFT（ttft_s）
+term-ttft-text = リクエストの送信から、トークンを含む最初の差分（本文、推論過程、tool 呼び出し）まで。role だけのチャンクは数えない
+term-tpot = TPOT（tpot_s）
+term-tpot-text = （最後のトークン − 最初のトークン）÷（n − 1）。n はサーバの usage の値。2 トークン未満では値なし
+term-chunk-gap = チャンク間隔（chunk_gap_s）
+term-chunk-gap-text = 続けて届いた 2 つのチャンクの間の時間。同じ段のリクエストをまとめて集計する。1 つのチャンクに複数のトークンが入ることもある
+term-run-id = run_id
+term-run-id-text = 1 回の実行の名前。性能と品質を同じ run_id に残す
+term-harness-check = harness-check
+term-harness-check-text = パイプラインを確かめた実行のラベル。この数字から性能を主張することはできない
+term-real-gpu = real-gpu
+term-real-gpu-text = エンジンが GPU で計算していることを確認した実行のラベル。意思決定の根拠になりうる
+
+## この資料で示せないこと
+
+limits = この資料で示せないこと
+limit-four = 「ここでは未計測」の列にある vLLM、TensorRT-LLM、SGLang、Atlas のふるまい。
+limit-vendor = ベンダーや文献が発表した速さ。仮説として扱い、計測値としては載せません。
+limit-conditions = 証拠カードに書かれたもの以外のモデル、量子化、workload、マシン、版。
+limit-causes = 2 つの行が異なる理由。このページが示すのは何を変えたかまでで、原因を言うには別の実行が必要です。
+limit-choice = 選択そのもの。判断は自分たちの workload の形に沿って workload ごとに行い、期日を決めて見直します。
+
+## 証拠カード
+
+evidence = 証拠カード
+evidence-note = run_id ごとに 1 枚、すべての条件を載せます。マニフェストのダイジェストで、このページと元の記録を照合できます。
+evidence-none = 実行がないため、カードもありません。
+back-to-row = 表の行へ戻る
+card-json = この内容の JSON
+card-table = 表
+table-comparison = 比較表
+table-pipeline-check = パイプライン確認
+table-instrument-check = 計測器の確認
+card-command = 起動コマンド（伏せ字あり）
+card-command-none = コマンドなし（URL でつないだエンジン）
+card-machine = マシンの種別
+card-machine-value = { $accelerator }、{ $cores } コア、{ $memory } GiB、{ $system } { $machine }、Python { $python }
+card-no-accelerator = GPU は見つからず
+card-spec = spec_digest
+card-match = match_id
+card-manifest = マニフェストの SHA-256
+card-weights = 重みの SHA-256
+card-lab = ラボの版
+card-weights-from = 形式 / トークナイザ / チャットテンプレート
+card-profile = 起動プロファイル
+card-requests = 1 段あたり { $n } リクエスト、ウォームアップ { $warmup }、上限 { $timeout } 秒、シード { $seed }、{ $endpoint }
+card-suite = { $suite } { $version }、ダイジェスト { $digest }、lm-eval { $lmeval }
+footer-digest = このページの証拠のダイジェスト
+footer-lab = lab { $version } で作成
+footer-rebuild = 公開用の証拠だけから作成しています。同じ証拠からは同じバイト列ができます。

@@ -1,0 +1,34 @@
+"""Numbers as they are printed: three significant digits, the same in every language, units in the heading."""
+
+from __future__ import annotations
+
+import math
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`value` with that many significant digits, thousands apart, never in scientific notation."""
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{min(max(decimals, 0), 6)}f}"
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds, printed as milliseconds."""
+    return significant(seconds * 1000)
+
+
+def signed_milliseconds(seconds: float) -> str:
+    """Seconds, printed as milliseconds with the sign in front."""
+    return ("+" if seconds > 0 else "−" if seconds < 0 else "") + milliseconds(abs(seconds))
+
+
+def fraction(value: float) -> str:
+    """A share between 0 and 1 with three decimals, as scores are written."""
+    return f"{value:.3f}"
+
+
+def count(value: float) -> str:
+    """A whole number, thousands apart; what is not whole keeps one decimal."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"

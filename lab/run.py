@@ -1,0 +1,537 @@
+"""The main path: one run, four steps, one bundle.
+
+`run_one` is the whole of it. A notebook does the same four steps, one a cell; `run_plan` executes that
+notebook once for every run of a plan, in a process of its own, and seals what came of it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from lab.engines import adapter_for
+from lab.engines.process import EngineProcess, child_environment, free_port
+from lab.environment import capture, page_cache_share
+from lab.errors import EndpointError, EngineError, LabError
+from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, RunRecord
+from lab.leash import Leashed
+from lab.load.driver import LoadJob, LoadResult, Progress, run_load
+from lab.load.prompts import PATHS, build_level, first_request
+from lab.params import PARAMS_FOLDER
+from lab.plan import PlannedRun, RunPlan, find_weights
+from lab.preflight import probe
+from lab.quality.harness import run_suite
+from lab.quality.suite import load_suite
+from lab.records import CacheState, ChunkKind, Event, Outcome, Preparation, RunState
+from lab.watch import EngineWatch
+
+COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
+"""The notebook that collects one engine column."""
+
+PROGRESS_VARIABLE = "LAB_PROGRESS"
+"""Names the file a supervised run tells its progress to."""
+
+ITEM_LIMIT_S = 60.0
+"""Limit for one item of a quality suite."""
+
+Tell = Callable[[str, Mapping[str, Any]], None]
+"""Told a step's name and how far it is: done, total, detail."""
+
+
+def run_one(planned: PlannedRun, store: EvidenceStore) -> RunRecord:
+    """Measure one run in this process and return what came of it."""
+    with open_run(planned, store) as run:  # the bundle exists from the first second and survives a crash
+        run.prepare()  # environment, launch, first request, preflight
+        run.throughput()
+        run.quality()  # after the load, so that its prompts cannot warm a prefix cache for the timed part
+    return store.read(run.run_id)
+
+
+def open_run(planned: PlannedRun, store: EvidenceStore, run_id: str | None = None, plan: str = "by-hand") -> Run:
+    """Open a bundle, new or, under a supervisor, the one it has made.
+
+    Args:
+        planned: from `RunPlan.pick` or `RunPlan.runs`.
+        store: where the bundle goes.
+        run_id: of a bundle that a supervisor made; it will seal it. None makes a bundle that this run seals.
+        plan: name of the plan, kept in the status of a new bundle.
+
+    Raises:
+        LabError: the bundle that was named was made for another spec.
+    """
+    if run_id is None:
+        made = store.create(
+            planned.spec,
+            plan=plan,
+            match_id=planned.group.match_id,
+            varied=(planned.group.subject,) if planned.group.subject else (),
+            repeat=planned.repeat,
+        )
+        return Run(planned, store, made, owner=True)
+    if store.spec(run_id).spec_digest != planned.spec.spec_digest:
+        raise LabError(f"{run_id} was made for another spec than the one these parameters name", "leave run_id empty")
+    return Run(planned, store, run_id, owner=False)
+
+
+class Run:
+    """One run while it happens. Any step that fails ends the run, with its reason, and stops the engine.
+
+    Attributes:
+        run_id: names the bundle.
+        spec: what is being run.
+    """
+
+    def __init__(self, planned: PlannedRun, store: EvidenceStore, run_id: str, *, owner: bool) -> None:
+        self._planned, self._store, self._owner = planned, store, owner
+        self.run_id, self.spec = run_id, planned.spec
+        self._adapter = adapter_for(planned.spec.engine)
+        self._tell = _teller()
+        self._engine: EngineProcess | None = None
+        self._can_tokenize = False
+        self._ended = False
+        atexit.register(self._end, RunState.INTERRUPTED, "the process ended before the run was closed")
+
+    def prepare(self) -> Preparation:
+        """Capture the machine, launch the engine, send the first request, probe what the engine does."""
+        with self._step("prepare"):
+            spec, adapter = self.spec, self._adapter
+            self._write("environment.json", capture())
+            weights = find_weights(self._planned)
+            cache_state, cache_reason = _cache_state(weights)
+            port = free_port()
+            launch = adapter.render(spec, weights, port)
+            log_path = self._store.path(self.run_id) / "engine.log"
+            self._engine = engine = EngineProcess(adapter, launch, port, log_path)
+            ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
+            self._say("prepare", detail="first request")
+            fields, not_expressible = self._request_fields()
+            result = run_load(self._job(first_request(spec.workload, model=self._model, fields=fields)))
+            first = result.records[0]
+            if first.outcome is not Outcome.SUCCESS:
+                engine.check_alive("at the first request")
+                raise EngineError(f"the first request to {spec.engine} failed ({first.outcome}): {first.error}")
+            preparation = Preparation(
+                events=(
+                    Event(name="launch", at_s=engine.launched_s),
+                    Event(name="ready", at_s=ready_s),
+                    Event(name="first_request_sent", at_s=first.send_s + result.zero_s),
+                    Event(name="first_token", at_s=first.token_s[0] + result.zero_s),
+                ),
+                build_s=None,
+                startup_s=ready_s - engine.launched_s,
+                first_request_s=first.token_s[0] - first.send_s,
+                cache_state=cache_state,
+                cache_reason=cache_reason,
+            )
+            self._write("preparation.json", preparation)
+            self._say("prepare", detail="preflight")
+            capabilities = probe(adapter, engine.endpoint, spec)
+            self._can_tokenize = capabilities.can("tokenize")
+            self._write(
+                "launch.json",
+                LaunchRecord(
+                    engine_version=adapter.version(engine.endpoint),
+                    command=launch.shown,
+                    argv=launch.argv,
+                    not_expressible=not_expressible,
+                    capabilities=capabilities,
+                ),
+            )
+            return preparation
+
+    def throughput(self) -> LoadResult:
+        """Drive every rung of the ladder and keep what every request did."""
+        with self._step("throughput"):
+            engine, workload = self._running(), self.spec.workload
+            self._say("throughput", detail="building prompts")
+            fields, _ = self._request_fields()
+            levels = [
+                build_level(
+                    workload,
+                    level,
+                    model=self._model,
+                    fields=fields,
+                    count_tokens=(lambda text: self._adapter.count_tokens(engine.endpoint, text))
+                    if self._can_tokenize
+                    else None,
+                )
+                for level in range(len(workload.concurrency))
+            ]
+            with EngineWatch(engine.endpoint, self._adapter.metrics_path) as watch:
+                result = run_load(self._job(*levels), self._say_load)
+            self._store.write_requests(self.run_id, result.records)
+            if watch.samples:
+                self._store.write_metrics(self.run_id, watch.samples)
+            self._write(
+                "load.json",
+                LoadFacts(
+                    zero_s=result.zero_s,
+                    complete=result.complete,
+                    costs=result.costs,
+                    metrics_reason=None if watch.samples else watch.reason,
+                ),
+            )
+            self._keep_emissions()
+            if not result.complete:
+                raise KeyboardInterrupt
+            engine.check_alive("under load")
+            measured = [record for record in result.records if not record.warmup]
+            if not any(record.outcome is Outcome.SUCCESS for record in measured):
+                raise EngineError(
+                    f"none of {len(measured)} requests to {self.spec.engine} succeeded; "
+                    f"the first ended as {measured[0].outcome}: {measured[0].error}"
+                )
+            return result
+
+    def quality(self) -> None:
+        """Ask the quality suite of the same running engine; without a suite nothing is asked."""
+        with self._step("quality"):
+            ref, engine = self.spec.quality, self._running()
+            if ref is None:
+                return
+            suite = load_suite(self._planned.models_folder.parent / "quality" / ref.name)
+            if suite.ref() != ref:
+                raise LabError(f"the suite {ref.name} has changed since the run was planned", "plan and run again")
+            result, items = run_suite(
+                suite,
+                base_url=engine.endpoint.url + "/v1",
+                model=self._model,
+                sampling=self._adapter.sampling_fields(self.spec.sampling).body,
+                context_limit=self.spec.context_limit,
+                run_id=self.run_id,
+                timeout_s=ITEM_LIMIT_S,
+                on_progress=lambda done, total: self._say("quality", done=done, total=total),
+            )
+            self._store.write_samples(self.run_id, items)
+            self._write("quality.json", result)
+            engine.check_alive("during the quality suite")
+
+    def close(self) -> None:
+        """Stop the engine and end the run as measured."""
+        self._end(RunState.MEASURED, None)
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if problem is None:
+            self.close()
+        else:
+            self._end(*_ending(problem))
+
+    @property
+    def _model(self) -> str:
+        return self._adapter.served_name(self.spec)
+
+    @contextmanager
+    def _step(self, name: str) -> Iterator[None]:
+        if self._ended:
+            raise LabError(f"{self.run_id} has ended", "open a new run")
+        try:
+            self._store.update(self.run_id, step=name)
+            self._say(name)
+            yield
+        except BaseException as problem:
+            self._end(*_ending(problem))
+            raise
+
+    def _end(self, state: RunState, reason: str | None) -> None:
+        """Stop the engine; say what came of the run; seal the bundle if it is ours."""
+        if self._ended:
+            return
+        self._ended = True
+        atexit.unregister(self._end)
+        if self._engine is not None:
+            self._engine.stop()
+        if self._owner:
+            with contextlib.suppress(OSError):
+                _keep_cells(self._store, self.run_id)
+            self._store.seal(self.run_id, state, reason)
+        elif state is RunState.MEASURED:
+            self._store.update(self.run_id, step="done")
+        else:
+            self._store.update(self.run_id, reason=reason)
+        self._say("done" if state is RunState.MEASURED else "ended", detail=reason or "")
+
+    def _running(self) -> EngineProcess:
+        if self._engine is None:
+            raise LabError("the engine has not been prepared", "call run.prepare() first")
+        self._engine.check_alive("between two steps")
+        return self._engine
+
+    def _request_fields(self) -> tuple[dict[str, Any], tuple[str, ...]]:
+        sampling = self._adapter.sampling_fields(self.spec.sampling)
+        length = self._adapter.length_fields(self.spec.workload.output_tokens, self.spec.workload.exact_output)
+        return sampling.body | length.body, (*sampling.not_expressible, *length.not_expressible)
+
+    def _job(self, *levels: Any) -> LoadJob:
+        workload = self.spec.workload
+        assert self._engine is not None
+        return LoadJob(
+            url=self._engine.endpoint.url + "/v1",
+            path=PATHS[workload.endpoint],
+            levels=levels,
+            timeout_s=workload.timeout_s,
+        )
+
+    def _keep_emissions(self) -> None:
+        """What the reference engine says it sent; other engines do not know."""
+        if self.spec.engine != "reference":
+            return
+        answer = self._running().endpoint.get("/emitted", timeout_s=30)
+        if answer.status != 200:
+            raise EndpointError(f"the reference engine does not say what it sent: HTTP {answer.status}")
+        kinds = set(ChunkKind)
+        lines = []
+        for line in answer.body.splitlines():
+            whole = json.loads(line)
+            chunks = [(s, k) for s, k in zip(whole["chunk_s"], whole["chunk_kind"], strict=True) if k in kinds]
+            kept = {
+                "request_id": whole["request_id"],
+                "received_s": whole["received_s"],
+                "chunk_s": [s for s, _ in chunks],
+                "chunk_kind": [k for _, k in chunks],
+            }
+            lines.append(json.dumps(kept) + "\n")
+        self._write("emissions.jsonl", "".join(lines).encode())
+
+    def _write(self, name: str, data: Any) -> None:
+        self._store.write(self.run_id, name, data)
+
+    def _say(self, step: str, **facts: Any) -> None:
+        self._tell(step, facts)
+
+    def _say_load(self, progress: Progress) -> None:
+        rate = progress.tokens / progress.elapsed_s if progress.elapsed_s > 0 else 0.0
+        self._say(
+            "throughput",
+            done=progress.done,
+            total=progress.total,
+            detail=f"level {progress.level + 1} of {progress.levels}, {progress.concurrency} in flight, "
+            f"{progress.phase}, {rate:.0f} tok/s so far",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """Something a person watching a plan wants to see.
+
+    Attributes:
+        kind: `start`, `step`, `end` or `skip`.
+        number: which run of how many, from 1.
+        facts: of a step: step, done, total, detail; of an end: state, reason.
+    """
+
+    kind: str
+    number: int
+    total: int
+    planned: PlannedRun
+    run_id: str
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of one run of a plan."""
+
+    run_id: str
+    state: RunState
+    reason: str | None
+
+
+def run_plan(
+    plan: RunPlan,
+    params: Path,
+    store: EvidenceStore,
+    on_event: Callable[[RunEvent], None] = lambda _: None,
+    *,
+    resume: bool = False,
+) -> tuple[Ended, ...]:
+    """Execute the collecting notebook once for every run, one after another.
+
+    A run that fails is a record with its reason; the next one starts all the same.
+
+    Args:
+        plan: from `load_plan(params)`.
+        params: the plan file, handed to the notebook.
+        store: where bundles go.
+        on_event: told what happens.
+        resume: skip runs of this plan that are measured and whole; a run that was interrupted or failed is
+            repeated under a new run_id that names the one it replaces.
+
+    Returns:
+        One entry for each run, in the order of the plan; skipped ones as they were.
+    """
+    ended = []
+    for number, planned in enumerate(plan.runs, 1):
+        replaces = None
+        if resume:
+            done, replaces = store.find(planned.spec.spec_digest, plan=plan.name, repeat=planned.repeat)
+            if done is not None:
+                ended.append(Ended(done, RunState.MEASURED, None))
+                on_event(RunEvent("skip", number, len(plan.runs), planned, done, {}))
+                continue
+        run_id = store.create(
+            planned.spec,
+            plan=plan.name,
+            match_id=planned.group.match_id,
+            varied=(planned.group.subject,) if planned.group.subject else (),
+            repeat=planned.repeat,
+            replaces=replaces,
+        )
+
+        tell = partial(_tell_event, on_event, number, len(plan.runs), planned, run_id)
+        tell("start", {})
+        state: RunState = RunState.INTERRUPTED
+        reason: str | None = "stopped by the user"
+        try:
+            state, reason = _execute(planned, params, store, run_id, partial(tell, "step"))
+        finally:
+            store.seal(run_id, state, reason)
+            ended.append(Ended(run_id, state, reason))
+            tell("end", {"state": state, "reason": reason})
+    return tuple(ended)
+
+
+def _tell_event(
+    on_event: Callable[[RunEvent], None],
+    number: int,
+    total: int,
+    planned: PlannedRun,
+    run_id: str,
+    kind: str,
+    facts: Mapping[str, Any],
+) -> None:
+    on_event(RunEvent(kind, number, total, planned, run_id, facts))
+
+
+def _execute(
+    planned: PlannedRun,
+    params: Path,
+    store: EvidenceStore,
+    run_id: str,
+    tell: Callable[[Mapping[str, Any]], None],
+) -> tuple[RunState, str | None]:
+    """Run the notebook in a process of its own and judge by its exit code and the status, not by its cells."""
+    folder = store.path(run_id).resolve()
+    with tempfile.TemporaryDirectory(prefix="lab-run-") as scratch:
+        progress, output = Path(scratch, "progress"), Path(scratch, "output")
+        progress.touch()
+        parameters = {
+            "params": str(params.resolve()),
+            "engine": planned.spec.engine,
+            "profile": planned.spec.profile.name,
+            "runs_dir": str(store.root.resolve()),
+            "run_id": run_id,
+        }
+        environment = child_environment(
+            **{PROGRESS_VARIABLE: str(progress)},
+            IPYTHONDIR=str(Path(scratch, "ipython")),
+            JUPYTER_RUNTIME_DIR=str(Path(scratch, "jupyter")),
+            JUPYTER_PREFER_ENV_PATH="1",
+        )
+        with output.open("wb") as out:
+            process = Leashed(
+                [
+                    sys.executable,
+                    "-m",
+                    "lab.notebook",
+                    str(COLLECT),
+                    str(folder / "notebook.ipynb"),
+                    json.dumps(parameters),
+                ],
+                environment,
+                out,
+                cwd=scratch,
+            )
+            try:
+                deadline = time.monotonic() + _limit_s(planned)
+                with progress.open(encoding="utf-8") as lines:
+                    while (code := process.poll()) is None and time.monotonic() < deadline:
+                        _pass_on(lines, tell)
+                        time.sleep(0.1)
+                    _pass_on(lines, tell)
+            finally:
+                process.stop()
+        if code is None:
+            return RunState.FAILED, f"not finished within its limit of {_limit_s(planned):.0f} s"
+        status = store.status(run_id)
+        if code == 0 and status.step == "done":
+            return RunState.MEASURED, None
+        words = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        last = words[-1][:300] if words else "it said nothing"
+        return RunState.FAILED, status.reason or f"the notebook ended during '{status.step}' with code {code}: {last}"
+
+
+def _pass_on(lines: Any, tell: Callable[[Mapping[str, Any]], None]) -> None:
+    for line in lines:
+        if line.endswith("\n"):
+            tell(json.loads(line))
+
+
+def _limit_s(planned: PlannedRun) -> float:
+    """The most a run may take: every wait inside it runs into its own limit, and a margin."""
+    workload = planned.spec.workload
+    requests = sum(-(-(workload.requests_per_level + workload.warmup_requests) // c) for c in workload.concurrency)
+    return adapter_for(planned.spec.engine).start_limit_s + (requests + 2) * workload.timeout_s + 1800.0
+
+
+def _ending(problem: BaseException) -> tuple[RunState, str]:
+    if isinstance(problem, KeyboardInterrupt):
+        return RunState.INTERRUPTED, "stopped by the user"
+    if isinstance(problem, LabError):
+        return RunState.FAILED, problem.what
+    return RunState.FAILED, f"{type(problem).__name__}: {problem}"
+
+
+def _cache_state(weights: Path | None) -> tuple[CacheState, str]:
+    """Whether the weights have to come from the disk, by how much of the file is in the page cache."""
+    if weights is None:
+        return "none", "there are no weights"
+    share = page_cache_share(weights)
+    if share is None:
+        return "unknown", "this system does not tell what its page cache holds"
+    words = f"{share:.0%} of the weights file was in the page cache at launch"
+    return ("warm" if share > 0.95 else "disk-cold" if share < 0.05 else "unknown"), words
+
+
+def _teller() -> Tell:
+    """Where progress goes: to the supervisor's file, or to the reader of the notebook."""
+    path = os.environ.get(PROGRESS_VARIABLE)
+
+    def to_file(step: str, facts: Mapping[str, Any]) -> None:
+        assert path is not None
+        with open(path, "a", encoding="utf-8") as out:
+            out.write(json.dumps({"step": step, **facts}) + "\n")
+
+    def to_reader(step: str, facts: Mapping[str, Any]) -> None:
+        count = f" {facts['done']}/{facts['total']}" if "done" in facts else ""
+        print(f"\r{step}{count} {facts.get('detail', '')}".ljust(100), end="", flush=True)
+
+    return to_file if path else to_reader
+
+
+def _keep_cells(store: EvidenceStore, run_id: str) -> None:
+    """In an interactive notebook: the cells as they were executed, in their order, as the bundle's notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None:
+        return
+    import nbformat
+
+    cells = [nbformat.v4.new_code_cell(source) for source in shell.user_ns.get("In", [])[1:] if source]
+    store.write(run_id, "notebook.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=cells)).encode())

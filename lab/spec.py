@@ -1,0 +1,195 @@
+"""What we intend: a run with every value decided, before anything starts.
+
+A `RunSpec` is complete on purpose. Nothing in it is looked up later, so its digest says what was meant,
+and two specs can be compared field by field (`lab/rules.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+\-]{0,79}$")]
+"""A name that may become part of a file name or a page: letters, digits and `. _ + -`, 80 at most."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""A SHA-256 digest, 64 lower-case hexadecimal digits."""
+
+Table = Literal["comparison", "pipeline-check", "instrument-check"]
+"""Which table a run may stand in; the tables never mix."""
+
+
+class Frozen(BaseModel):
+    """Base of every data type: immutable, closed, and free of NaN and infinity."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True, protected_namespaces=()
+    )
+
+
+class ModelSpec(Frozen):
+    """The weights, named so exactly that two runs of it use the same bytes."""
+
+    series: Annotated[str, StringConstraints(min_length=1, max_length=120)]
+    """The model series as people name it, for instance SmolLM2-135M-Instruct."""
+    revision: Name
+    """The release the weights came from."""
+    weights_format: Literal["gguf", "safetensors", "none"]
+    """`none` only for the reference engine, which has no weights."""
+    weights_sha256: Sha256 | None
+    """Digest of the weights file; None when there are no weights."""
+    tokenizer: Literal["in-weights", "folder", "words"]
+    """Where the tokenizer lives; `words` is the reference engine's one word, one token."""
+    chat_template: Literal["in-weights", "none"]
+    """Where the chat template comes from."""
+
+
+class Quantization(Frozen):
+    """What was quantized, the three places apart."""
+
+    weights: Name
+    """Format of the weights, for instance Q4_1, BF16, FP8."""
+    activations: Name
+    """Format of the activations, for instance F32, BF16."""
+    kv_cache: Name
+    """Format of the KV cache, for instance F16, FP8."""
+
+
+class Sampling(Frozen):
+    """Sampling values, all sent in every request so that no server default decides."""
+
+    temperature: float = Field(ge=0)
+    top_p: float = Field(gt=0, le=1)
+    top_k: int = Field(ge=0)
+    """0 turns it off."""
+    min_p: float = Field(ge=0, le=1)
+    presence_penalty: float
+    frequency_penalty: float
+    repetition_penalty: float = Field(gt=0)
+    seed: int = Field(ge=0)
+
+
+class Workload(Frozen):
+    """What is asked of the engine, and in which rhythm.
+
+    The arrival law is the closed loop: at every rung of the ladder `concurrency` requests are in flight
+    and a finished one is followed by the next at once.
+    """
+
+    name: Name
+    endpoint: Literal["chat", "completions"]
+    """Which OpenAI route is driven."""
+    input_tokens: int = Field(ge=1, le=1_000_000)
+    """Length of each prompt in tokens of the model, the chat template not counted."""
+    shared_prefix_tokens: int = Field(ge=0)
+    """How many of the input tokens are the same in all prompts; 0 makes every prompt unique."""
+    output_tokens: int = Field(ge=1, le=1_000_000)
+    """Length asked of each answer."""
+    exact_output: bool
+    """True asks the engine not to stop early; an answer that is shorter all the same is not a success."""
+    concurrency: tuple[Annotated[int, Field(ge=1, le=65_536)], ...] = Field(min_length=1)
+    """The ladder: one measured level for each number of requests in flight."""
+    requests_per_level: int = Field(ge=1)
+    warmup_requests: int = Field(ge=0)
+    """Sent before each level, with prompts the measured part never uses."""
+    timeout_s: float = Field(gt=0)
+    """Limit for one request, seconds."""
+    seed: int = Field(ge=0)
+    """Decides the prompts."""
+
+
+class LaunchProfile(Frozen):
+    """Settings of an engine under engine-neutral names; None leaves the engine's own default."""
+
+    name: Name
+    prefix_caching: bool | None = None
+    """Keep and reuse the KV cache of prompt prefixes."""
+    kv_cache_tokens: int | None = Field(default=None, ge=1)
+    """Absolute KV budget in tokens, over all sequences."""
+    max_num_seqs: int | None = Field(default=None, ge=1)
+    """Most sequences decoded together."""
+    max_batched_tokens: int | None = Field(default=None, ge=1)
+    """Most tokens of one prefill step."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads; only where the model runs on the CPU."""
+    ttft_s: float | None = Field(default=None, ge=0)
+    """Reference engine only: time to the first token of an empty prompt, seconds."""
+    tick_s: float | None = Field(default=None, gt=0)
+    """Reference engine only: time between two ticks; every running stream gets one token a tick."""
+    prefill_s_per_token: float | None = Field(default=None, ge=0)
+    """Reference engine only: added to the first token for each prompt token that is not cached, seconds."""
+
+
+class SuiteRef(Frozen):
+    """A quality suite, pinned."""
+
+    name: Name
+    version: Name
+    sha256: Sha256
+    """Digest over the tasks, their data and the code that scores them."""
+
+
+class RunSpec(Frozen):
+    """One run, every value decided."""
+
+    spec_version: Literal[1] = 1
+    table: Table
+    """The table this run may stand in."""
+    model: ModelSpec
+    quantization: Quantization
+    context_limit: int = Field(ge=1)
+    """Most tokens of one sequence, prompt and answer together."""
+    engine: Name
+    """Key in `lab.engines.ENGINES`."""
+    profile: LaunchProfile
+    gateway: Name | None = None
+    """The gateway in front of the engine, or None when the engine is addressed directly."""
+    workload: Workload
+    sampling: Sampling
+    quality: SuiteRef | None
+    """None when quality cannot be asked of this engine; the plan file says why."""
+    preparation_counts: bool
+    """Whether preparation time counts in the decision. There is no default."""
+
+    @property
+    def spec_digest(self) -> str:
+        """Digest of everything that was meant, `s-` and 16 hexadecimal digits."""
+        return "s-" + digest(self.model_dump(mode="json"))[:16]
+
+    def conditions(self) -> dict[str, Any]:
+        """What has to be equal between runs that stand side by side, as plain data."""
+        whole = self.model_dump(mode="json")
+        return {key: whole[key] for key in CONDITION_FIELDS}
+
+
+CONDITION_FIELDS = (
+    "table",
+    "model",
+    "quantization",
+    "context_limit",
+    "gateway",
+    "workload",
+    "sampling",
+    "quality",
+    "preparation_counts",
+)
+"""Top-level fields of `RunSpec` that are Conditions; the rest is what may be the Subject."""
+
+
+def digest(data: Any) -> str:
+    """SHA-256 of the canonical JSON of `data`: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def match_id(specs: tuple[RunSpec, ...]) -> str:
+    """Digest of the Conditions and the engine list, `m-` and 12 hexadecimal digits.
+
+    Args:
+        specs: runs that are to stand side by side; at least one.
+    """
+    engines = sorted({spec.engine for spec in specs})
+    return "m-" + digest({"conditions": specs[0].conditions(), "engines": engines})[:12]

@@ -1,0 +1,165 @@
+"""A suite is read whole or refused with a sentence, and its digest notices what its version hides."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.errors import LabError, QualityError, UnknownKey
+from lab.quality import load_suite
+from lab.quality import suite as suites
+
+from .small_suite import SUMS, Write
+
+SMOKE_MINI = Path(__file__).parents[2] / "params" / "quality" / "smoke-mini"
+
+
+def test_smoke_mini_is_sound() -> None:
+    suite = load_suite(SMOKE_MINI)
+    assert (suite.name, [task.name for task in suite.tasks]) == (
+        "smoke-mini",
+        ["arithmetic", "facts", "json-schema"],
+    )
+    for item in suite.tasks[0].items:  # the key of every sum, computed
+        left, sign, right = item.question.removeprefix("What is ").removesuffix("?").split()
+        worth = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[sign](int(left), int(right))
+        assert item.accept == (str(worth),)
+    asked = {item.question for task in suite.tasks for item in task.items}
+    shown = {example.question for task in suite.tasks for example in task.config.examples}
+    assert not asked & shown
+
+
+def test_digest_is_the_same_in_another_folder(tmp_path: Path) -> None:
+    shutil.copytree(SMOKE_MINI, tmp_path / "elsewhere")
+    assert load_suite(tmp_path / "elsewhere").ref() == load_suite(SMOKE_MINI).ref()
+
+
+def test_digest_notices_one_byte_of_data(tmp_path: Path) -> None:
+    copy = shutil.copytree(SMOKE_MINI, tmp_path / "copy")
+    facts = copy / "facts.jsonl"
+    facts.write_bytes(facts.read_bytes().replace(b'"Paris"', b'"paris"'))
+    assert load_suite(copy).ref() != load_suite(SMOKE_MINI).ref()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metric": "exact_match"},
+        {"max_tokens": 17},
+        {"stop": ["\n\n"]},
+        {"examples": []},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_digest_notices_every_setting(write_suite: Write, change: dict[str, Any]) -> None:
+    assert load_suite(write_suite("a")).ref() != load_suite(write_suite("b", task=change)).ref()
+
+
+def test_digest_notices_version_lm_eval_and_code(
+    write_suite: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = load_suite(write_suite())
+    seen = {suite.ref().sha256, load_suite(write_suite("b", head={"version": "1.0.1"})).ref().sha256}
+    with monkeypatch.context() as patch:
+        patch.setattr(suites, "lm_eval_version", lambda: "0.4.14")
+        seen.add(suite.ref().sha256)
+    code = tmp_path / "code"
+    shutil.copytree(Path(suites.__file__).parent, code)
+    scoring = code / "scoring.py"
+    scoring.write_text(scoring.read_text().replace("findall", "findall "))
+    monkeypatch.setattr(suites, "__file__", str(code / "suite.py"))
+    seen.add(suite.ref().sha256)
+    assert len(seen) == 4
+
+
+def test_digest_does_not_cover_the_description(write_suite: Write) -> None:
+    assert (
+        load_suite(write_suite()).ref()
+        == load_suite(write_suite("b", head={"about": "Said otherwise."})).ref()
+    )
+
+
+def _line(**changes: Any) -> list[Any]:
+    return [{key: value for key, value in (SUMS[0] | changes).items() if value is not None}]
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"sums": [SUMS[0], SUMS[1], SUMS[0]]}, "two items have the id 'sum-1'"),
+        ({"sums": []}, "no items"),
+        ({"sums": ["text"]}, "line 1: expected keys and values, got str"),
+        ({"sums": _line(accept=None)}, "has no 'accept', which metric 'number_match' needs"),
+        ({"sums": _line(id="two words")}, "line 1: 'id': String should match pattern"),
+        ({"sums": _line(), "task": {"response_format": "json_schema"}}, "has no 'answer_schema'"),
+        (
+            {"sums": _line(answer_schema={"type": "objekt"})},
+            "'objekt' is not valid under any of the given schemas",
+        ),
+        ({"sums": _line(answer_schema={"pattern": "("})}, "'(' is not a 'regex'"),
+        ({"sums": _line(answer_schema={"$ref": "#/$defs/x"})}, "'#/$defs/x' leads nowhere"),
+        ({"sums": _line(answer_schema={"allOf": [{"$ref": "https://example.org/s"}]})}, "nothing is fetched"),
+        ({"task": {"data": "nowhere.jsonl"}}, "nowhere.jsonl: cannot be read: No such file"),
+        ({"task": {"data": "../sums.jsonl"}}, "tasks[0]: 'data': String should match pattern"),
+        ({"task": {"metric": "exact_mach"}}, "no metric is called 'exact_mach'. Did you mean 'exact_match'?"),
+        ({"task": {"metric": "f1"}}, "Known: exact_match, number_match, schema_valid."),
+        ({"task": {"max_tokens": 0}}, "'max_tokens': Input should be greater than or equal to 1, got 0"),
+        ({"task": {"stop": ["a", "b", "c", "d", "e"]}}, "'stop': Tuple should have at most 4 items"),
+        ({"task": {"examples": 5}}, "'examples': Input should be a valid tuple, got 5"),
+        ({"head": {"version": "1.0"}}, "'version': String should match pattern"),
+        ({"head": {"tasks": []}}, "'tasks': Tuple should have at least 1 item"),
+        ({"head": {"tasks": ["sums"]}}, "'tasks.0': Input should be a valid dictionary"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_bad_suite_gets_a_sentence(write_suite: Write, parts: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(QualityError) as caught:
+        load_suite(write_suite(**parts))
+    assert sentence in caught.value.what
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("parts", "key", "near"),
+    [
+        ({"head": {"verison": "1.0.0"}}, "verison", "version"),
+        ({"task": {"max_token": 5}}, "max_token", "max_tokens"),
+        ({"task": {"examples": [{"question": "?", "anwser": "!"}]}}, "anwser", "answer"),
+        ({"sums": _line(acept=["2"])}, "acept", "accept"),
+    ],
+    ids=["suite", "task", "example", "item"],
+)
+def test_unknown_key_is_named_with_the_nearest(
+    write_suite: Write, parts: dict[str, Any], key: str, near: str
+) -> None:
+    with pytest.raises(UnknownKey, match=f"unknown key '{key}'. Did you mean '{near}'"):
+        load_suite(write_suite(**parts))
+
+
+def test_two_tasks_of_one_name(write_suite: Write) -> None:
+    task = {"task": "sums", "metric": "exact_match", "data": "sums.jsonl", "max_tokens": 1}
+    with pytest.raises(QualityError, match="two tasks are named 'sums'"):
+        load_suite(write_suite(head={"tasks": [task, task]}))
+
+
+@pytest.mark.parametrize("text", ["", "suite: [", "- a\n", "\x00", "suite: \xe9"], ids=repr)
+def test_file_that_is_no_suite(tmp_path: Path, text: str) -> None:
+    (tmp_path / "suite.yaml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(LabError, match="suite.yaml"):
+        load_suite(tmp_path)
+
+
+def test_line_that_is_no_json(write_suite: Write) -> None:
+    folder = write_suite()
+    (folder / "sums.jsonl").write_text(json.dumps(SUMS[0]) + "\n\n{'id': 1}\n")
+    with pytest.raises(QualityError, match="line 3: not JSON"):
+        load_suite(folder)
+
+
+def test_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(QualityError, match="cannot be read: No such file"):
+        load_suite(tmp_path / "nowhere")

@@ -1,0 +1,139 @@
+"""Both catalogues say the same things, all of them are used, and Japanese is Japanese."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from fluent.syntax import ast, parse
+
+import lab.report
+from lab.errors import ParamsError
+from lab.publish.evidence import PublicPreparation, PublicRun
+from lab.records import EvidenceGrade, Outcome, Unscored
+from lab.report.build import TERMS
+from lab.report.checklist import Question
+from lab.report.messages import LANGS, engine_message, message, messages, slug, source
+from lab.report.words import ranking_words
+from lab.roster import ROSTER
+from lab.spec import Table
+
+HOUSE = Path(lab.report.__file__).parent
+JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+NAMES = (
+    "harness-check", "real-gpu", "imported", "synthetic", "run_id", "spec_digest", "match_id", "prefill",
+    "decode", "batching", "tok/s", "req/s", "ms", "TTFT", "ttft_s", "TPOT", "tpot_s", "p50", "p99",
+)  # fmt: skip
+"""Terms of the field that are written the same in Japanese."""
+
+
+def catalogue(lang: str) -> dict[str, str]:
+    """Every message of a language, by key, placeables left out."""
+    found: dict[str, str] = {}
+    for entry in parse(source(lang)).body:
+        assert not isinstance(entry, ast.Junk), entry.content
+        if isinstance(entry, ast.Message):
+            assert entry.id.name not in found, entry.id.name
+            assert entry.value is not None
+            found[entry.id.name] = "".join(
+                e.value for e in entry.value.elements if isinstance(e, ast.TextElement)
+            )
+    return found
+
+
+def choices(model: Any, field: str) -> list[str]:
+    """The strings a literal field may hold."""
+    flat = get_args(model.model_fields[field].annotation)
+    return [one for part in flat for one in (get_args(part) or (part,)) if isinstance(one, str)]
+
+
+def families() -> set[str]:
+    """Keys that code puts together from a name."""
+    keys = {f"engine-{slug(e.key)}-{part}" for e in ROSTER if e.seat == "on"
+            for part in ("traits", "fits", "mind", "place", "needs")}  # fmt: skip
+    keys |= {
+        f"engine-{slug(e.key)}-{part}"
+        for e in ROSTER
+        if e.seat in ("off", "gateway")
+        for part in ("reason", "fact")
+    }
+    keys |= {"engine-atlas-later", "engine-trtllm-later"}
+    keys |= {f"grade-{grade.value}" for grade in EvidenceGrade}
+    keys |= {f"banner-{grade.value}" for grade in EvidenceGrade if grade is not EvidenceGrade.REAL_GPU}
+    keys |= {f"grade-reason-{reason}" for reason in choices(PublicRun, "grade_reason")}
+    keys |= {f"quality-{reason}" for reason in choices(PublicRun, "quality_reason")}
+    keys |= {f"cache-{state}" for state in choices(PublicPreparation, "cache_state")}
+    keys |= {f"outcome-{outcome.value}" for outcome in Outcome} | {
+        f"unscored-{one.value}" for one in Unscored
+    }
+    keys |= {f"question-{question}" for question in get_args(Question)} | {
+        f"answer-{a}" for a in ("yes", "no", "open")
+    }
+    keys |= {f"table-{table}" for table in get_args(Table)}
+    keys |= {f"pattern-{pattern}{end}" for pattern in ("serve", "build-serve") for end in ("", "-looks")}
+    keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft-p50-p99", "tpot-p50")}
+    keys |= {f"term-{term}{end}" for term in TERMS for end in ("", "-text")}
+    keys |= {f"limit-{limit}" for limit in ("four", "vendor", "conditions", "causes", "choice")}
+    keys |= {f"chart-{chart}-desc" for chart in ("throughput", "preparation", "ttft")}
+    keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
+    return keys
+
+
+def code() -> str:
+    """Everything that may name a key."""
+    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2")]
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
+
+
+def test_both_languages_have_the_same_keys_and_arguments() -> None:
+    def arguments(lang: str) -> dict[str, set[str]]:
+        text = re.split(r"\n(?=[a-z])", source(lang))
+        return {part.split(" =")[0]: set(re.findall(r"\$(\w+)", part)) for part in text if " =" in part}
+
+    assert catalogue("en").keys() == catalogue("ja").keys()
+    assert arguments("en") == arguments("ja")
+
+
+def test_every_key_that_is_used_is_defined() -> None:
+    called = set(re.findall(r"\bt\(\s*[\"']([a-z][\w-]*)[\"']\s*[,)]", code()))
+    assert len(called) > 100
+    assert called - catalogue("en").keys() == set()
+    assert families() - catalogue("en").keys() == set()
+
+
+def test_every_key_that_is_defined_is_used() -> None:
+    literals = set(re.findall(r"[\"']([a-z][\w-]*)[\"']", code()))
+    later = {"engine-unlisted-question"}
+    assert catalogue("en").keys() - literals - families() - later == set()
+
+
+def test_japanese_messages_are_japanese() -> None:
+    for key, text in catalogue("ja").items():
+        for name in sorted(NAMES, key=len, reverse=True):
+            text = text.replace(name, "")
+        assert JAPANESE.search(text) or not re.search(r"[A-Za-z]", text), key
+
+
+def test_english_messages_hold_no_japanese() -> None:
+    assert [key for key, text in catalogue("en").items() if JAPANESE.search(text)] == []
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_no_message_ranks(lang: str) -> None:
+    assert {key: found for key, text in catalogue(lang).items() if (found := ranking_words(text))} == {}
+
+
+def test_a_missing_key_or_argument_is_an_error() -> None:
+    with pytest.raises(KeyError, match="no-such-key"):
+        message("en", "no-such-key")
+    with pytest.raises(KeyError, match="needs"):
+        message("en", "needs")
+    with pytest.raises(ParamsError, match="'fr'"):
+        messages("fr")
+
+
+def test_engines_of_the_roster_have_their_words() -> None:
+    assert engine_message("ja", "llama.cpp", "reason").startswith("端末寄り・軽量系統")
+    assert "同じ列に載せる試合か" in message("ja", "engine-unlisted-question")
