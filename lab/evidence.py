@@ -81,6 +81,7 @@ class Status(Frozen):
     started_at: datetime
     ended_at: datetime | None = None
     plan: Name
+    plan_digest: str
     match_id: str
     varied: tuple[str, ...]
     """What differs between the runs of this match."""
@@ -158,6 +159,7 @@ class EvidenceStore:
         spec: RunSpec,
         *,
         plan: str,
+        plan_digest: str,
         match_id: str,
         varied: tuple[str, ...],
         repeat: int = 0,
@@ -187,6 +189,7 @@ class EvidenceStore:
                 pid_started=process.create_time(),
                 started_at=datetime.now(UTC),
                 plan=plan,
+                plan_digest=plan_digest,
                 match_id=match_id,
                 varied=varied,
                 repeat=repeat,
@@ -341,7 +344,7 @@ class EvidenceStore:
             problems.append(f"manifest.json: it belongs to {manifest.run_id}")
         return tuple(problems)
 
-    def find(self, spec_digest: str, *, plan: str, repeat: int) -> tuple[str | None, str | None]:
+    def find(self, spec_digest: str, *, plan_digest: str, repeat: int) -> tuple[str | None, str | None]:
         """For resuming: the measured and whole run of one launch of a plan, and the last one that did not get there.
 
         Returns:
@@ -351,7 +354,9 @@ class EvidenceStore:
         for run_id in self.run_ids():
             with contextlib.suppress(EvidenceError):
                 status = self.status(run_id)
-                if (status.plan, status.repeat) != (plan, repeat) or self.spec(run_id).spec_digest != spec_digest:
+                if (status.plan_digest, status.repeat) != (plan_digest, repeat) or self.spec(
+                    run_id
+                ).spec_digest != spec_digest:
                     continue
                 if status.state is RunState.MEASURED and not self.verify(run_id):
                     done = run_id

@@ -13,7 +13,7 @@ from lab.engines import adapter_for
 from lab.errors import LabError, ParamsError, UndecidedPlan, nearest
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
 from lab.quality.suite import load_suite
-from lab.spec import Frozen, LaunchProfile, Name, RunSpec, Sampling, SuiteRef, Table, Workload, match_id
+from lab.spec import Frozen, LaunchProfile, Name, RunSpec, Sampling, SuiteRef, Table, Workload, digest, match_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -74,6 +74,9 @@ class Group(Frozen):
 class PlannedRun(Frozen):
     """One launch."""
 
+    plan: Name
+    plan_digest: str
+    """The plan it belongs to: runs of one plan are reported together."""
     group: Group
     spec: RunSpec
     models_folder: Path
@@ -138,8 +141,16 @@ def load_plan(path: Path) -> RunPlan:
             if group is not None:
                 groups.append(group)
     _raise_all(problems)
+    plan_digest = "p-" + digest([spec.spec_digest for group in groups for spec in group.specs])[:12]
     runs = tuple(
-        PlannedRun(group=group, spec=spec, models_folder=folder / "models", repeat=repeat)
+        PlannedRun(
+            plan=path.stem,
+            plan_digest=plan_digest,
+            group=group,
+            spec=spec,
+            models_folder=folder / "models",
+            repeat=repeat,
+        )
         for repeat in range(plan_file.repeats)
         for group in groups
         for spec in group.specs

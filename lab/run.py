@@ -59,27 +59,19 @@ def run_one(planned: PlannedRun, store: EvidenceStore) -> RunRecord:
     return store.read(run.run_id)
 
 
-def open_run(planned: PlannedRun, store: EvidenceStore, run_id: str | None = None, plan: str = "by-hand") -> Run:
+def open_run(planned: PlannedRun, store: EvidenceStore, run_id: str | None = None) -> Run:
     """Open a bundle, new or, under a supervisor, the one it has made.
 
     Args:
         planned: from `RunPlan.pick` or `RunPlan.runs`.
         store: where the bundle goes.
         run_id: of a bundle that a supervisor made; it will seal it. None makes a bundle that this run seals.
-        plan: name of the plan, kept in the status of a new bundle.
 
     Raises:
         LabError: the bundle that was named was made for another spec.
     """
     if run_id is None:
-        made = store.create(
-            planned.spec,
-            plan=plan,
-            match_id=planned.group.match_id,
-            varied=(planned.group.subject,) if planned.group.subject else (),
-            repeat=planned.repeat,
-        )
-        return Run(planned, store, made, owner=True)
+        return Run(planned, store, _create(planned, store), owner=True)
     if store.spec(run_id).spec_digest != planned.spec.spec_digest:
         raise LabError(f"{run_id} was made for another spec than the one these parameters name", "leave run_id empty")
     return Run(planned, store, run_id, owner=False)
@@ -380,19 +372,14 @@ def run_plan(
     for number, planned in enumerate(plan.runs, 1):
         replaces = None
         if resume:
-            done, replaces = store.find(planned.spec.spec_digest, plan=plan.name, repeat=planned.repeat)
+            done, replaces = store.find(
+                planned.spec.spec_digest, plan_digest=planned.plan_digest, repeat=planned.repeat
+            )
             if done is not None:
                 ended.append(Ended(done, RunState.MEASURED, None))
                 on_event(RunEvent("skip", number, len(plan.runs), planned, done, {}))
                 continue
-        run_id = store.create(
-            planned.spec,
-            plan=plan.name,
-            match_id=planned.group.match_id,
-            varied=(planned.group.subject,) if planned.group.subject else (),
-            repeat=planned.repeat,
-            replaces=replaces,
-        )
+        run_id = _create(planned, store, replaces)
 
         tell = partial(_tell_event, on_event, number, len(plan.runs), planned, run_id)
         tell("start", {})
@@ -405,6 +392,18 @@ def run_plan(
             ended.append(Ended(run_id, state, reason))
             tell("end", {"state": state, "reason": reason})
     return tuple(ended)
+
+
+def _create(planned: PlannedRun, store: EvidenceStore, replaces: str | None = None) -> str:
+    return store.create(
+        planned.spec,
+        plan=planned.plan,
+        plan_digest=planned.plan_digest,
+        match_id=planned.group.match_id,
+        varied=(planned.group.subject,) if planned.group.subject else (),
+        repeat=planned.repeat,
+        replaces=replaces,
+    )
 
 
 def _tell_event(

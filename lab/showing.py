@@ -119,36 +119,30 @@ def describe_level(result: BenchResult, out: Console) -> None:
 
 
 def _levels(levels: tuple[LevelResult, ...]) -> Table:
-    table = Table(
-        "in flight",
-        "requests",
-        "success",
-        "out tok/s",
-        "req/s",
-        "TTFT p50 / p99",
-        "TPOT p50",
-        "gap p50 / p99",
-        "e2e p50",
-        box=None,
-    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("in flight", "ok/asked", "out tok/s", "req/s", "TTFT ms", "TPOT ms", "gap ms", "e2e ms"):
+        table.add_column(title, justify="right", no_wrap=True)
     for level in levels:
-        metrics = level.metrics
+        good = level.outcomes.get(Outcome.SUCCESS, 0)
         table.add_row(
             str(level.concurrency),
-            str(level.requests),
-            f"{level.outcomes.get(Outcome.SUCCESS, 0)}",
+            f"{good}/{level.requests}",
             _rate(level.scalars["output_tok_per_s"]),
             _rate(level.scalars["request_rps"]),
-            f"{_ms(metrics['ttft_s'].p50)} / {_ms(metrics['ttft_s'].p99)}",
-            _ms(metrics["tpot_s"].p50),
-            f"{_ms(metrics['chunk_gap_s'].p50)} / {_ms(metrics['chunk_gap_s'].p99)}",
-            _ms(metrics["e2e_latency_s"].p50),
+            *(_quantiles(level.metrics[name]) for name in ("ttft_s", "tpot_s", "chunk_gap_s", "e2e_latency_s")),
         )
+    table.caption = "latencies: p50 / p99 of the successes; rates over the steady window"
     return table
 
 
 def _seated(seat: str) -> list[Entry]:
     return [entry for entry in ROSTER if entry.seat == seat]
+
+
+def _quantiles(summary: Summary) -> str:
+    if summary.p50 is None or summary.p99 is None:
+        return "—"
+    return f"{summary.p50 * 1000:.1f} / {summary.p99 * 1000:.1f}"
 
 
 def _ms(seconds: float | None) -> str:

@@ -16,6 +16,9 @@ from lab.load import sse
 from lab.load.spool import Exchange
 from lab.records import ChunkKind, Outcome, RequestRecord
 
+MOST_DECODED_BYTES = 256 * 1024 * 1024
+"""A body that unpacks to more is malformed, so that no server can fill the memory."""
+
 _FAILURES = {
     "connection": Outcome.CONNECTION,
     "timeout": Outcome.TIMEOUT,
@@ -76,10 +79,10 @@ def read_answer(
         cached_tokens=_count(stream.usage.get("prompt_tokens_details"), "cached_tokens"),
         completion_tokens=_count(stream.usage, "completion_tokens"),
         asked_tokens=asked_tokens,
-        finish_reason=stream.finish_reason,
+        finish_reason=_clean(stream.finish_reason),
         outcome=outcome,
-        error=error,
-        text="".join(stream.text),
+        error=_clean(error),
+        text=_clean("".join(stream.text)) or "",
     )
 
 
@@ -87,7 +90,7 @@ def error_words(body: bytes) -> str | None:
     """What an error body says, in whichever dialect: nested, flat, a bare string, or plain text."""
     try:
         document = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return body.decode("utf-8", "replace").strip()[:300] or None
     if isinstance(document, dict):
         return _error_of(document) or json.dumps(document)[:300]
@@ -100,9 +103,6 @@ def _read_body(exchange: Exchange, stream: _Stream) -> None:
     except (zlib.error, ValueError) as problem:
         stream.outcome, stream.error = Outcome.MALFORMED, f"the body could not be decoded: {problem}"
         return
-    if exchange.content_type.partition(";")[0].strip().lower() == "application/json":
-        _read_document(b"".join(packets), stream)
-        return
     for event in sse.parse(packets, exchange.arrivals):
         if stream.done:
             break
@@ -110,7 +110,7 @@ def _read_body(exchange: Exchange, stream: _Stream) -> None:
         if stream.outcome is not None:
             break
     if not stream.kinds and not stream.done and stream.outcome is None and any(packets):
-        # bytes but not one event: an HTML page, a JSON document without its type, or a stream cut in its first event
+        # bytes but not one event: an HTML page, a JSON document, or a stream cut in its first event
         head = b"".join(packets).lstrip(b"\xef\xbb\xbf \r\n\t")
         if head[:1] in (b"<", b"{", b"["):
             _read_document(head, stream)
@@ -123,14 +123,27 @@ def _decoded(exchange: Exchange) -> list[bytes]:
         return exchange.packets
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise ValueError(f"content encoding '{encoding}' was not asked for and is not understood")
-    inflate = zlib.decompressobj(wbits=47 if encoding != "deflate" else zlib.MAX_WBITS)
-    return [inflate.decompress(packet) for packet in exchange.packets]
+    wbits = zlib.MAX_WBITS if encoding == "deflate" else zlib.MAX_WBITS | 32
+    inflate = zlib.decompressobj(wbits)
+    decoded, room = [], MOST_DECODED_BYTES
+    for packet in exchange.packets:
+        out = b""
+        while packet:
+            out += inflate.decompress(packet, room - len(out) + 1)
+            if len(out) > room:
+                raise ValueError(f"it unpacks to more than {MOST_DECODED_BYTES} bytes")
+            packet = inflate.unused_data
+            if inflate.eof:  # several members follow each other in one body
+                inflate = zlib.decompressobj(wbits)
+        decoded.append(out)
+        room -= len(out)
+    return decoded
 
 
 def _read_document(body: bytes, stream: _Stream) -> None:
     try:
         document = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     words = _error_of(document) if isinstance(document, dict) else None
     if words is not None:
@@ -149,7 +162,7 @@ def _read_event(event: sse.Event, stream: _Stream) -> None:
         return
     try:
         chunk = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         chunk = None
     if event.name == "error":
         words = _error_of(chunk) if isinstance(chunk, dict) else None
@@ -192,6 +205,11 @@ def _kind_of(choice: dict[str, Any] | None, *, has_usage: bool) -> tuple[ChunkKi
     if delta.get("tool_calls") or delta.get("function_call"):
         return ChunkKind.TOOL, ""
     return (ChunkKind.FINISH if choice.get("finish_reason") else ChunkKind.ROLE), ""
+
+
+def _clean(text: str | None) -> str | None:
+    """Halves of a character that JSON escaped in two chunks put together, and lone halves as U+FFFD."""
+    return None if text is None else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _text(value: Any) -> str:

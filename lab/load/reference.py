@@ -44,7 +44,6 @@ from zlib import crc32
 
 import httptools
 
-from lab.version import __version__
 from lab.load.reference_model import (
     Answer,
     Behaviour,
@@ -54,6 +53,7 @@ from lab.load.reference_model import (
     ready_after_s,
     split_words,
 )
+from lab.version import __version__
 
 clock = time.perf_counter
 
@@ -607,7 +607,7 @@ class Engine:
         )
         text = "".join(
             f"# HELP reference:{name} {about}\n# TYPE reference:{name} {kind}\n"
-            f'reference:{name}{{model_name="{self.behaviour.model}"}} {value}\n'
+            f"reference:{name}{{model_name={json.dumps(self.behaviour.model)}}} {value}\n"
             for name, kind, about, value in rows
         )
         connection.reply(request, 200, text.encode(), "text/plain; version=0.0.4; charset=utf-8")

@@ -35,7 +35,7 @@ WORDS = tuple(
     flow fog forest fox frost garden gentle glass gold grain granite grass green grove harbor hazel heart
     hill hollow honey horizon house iron island ivory ivy jade juniper kettle lake lamp lantern larch late
     leaf lemon light lime linen maple mint
-    """.split()  # noqa: SIM905 - a list of 128 quoted words is harder to read
+    """.split()
 )
 """The vocabulary: 128 lower-case words, none of which needs escaping in JSON."""
 

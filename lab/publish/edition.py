@@ -27,16 +27,11 @@ def newest_runs(store: EvidenceStore) -> tuple[str, ...]:
             status, spec = store.status(run_id), store.spec(run_id)
         except EvidenceError:
             continue
-        if status.state is not RunState.MEASURED or (plan is not None and status.plan != plan) or store.verify(run_id):
+        if status.state is not RunState.MEASURED or plan not in (None, status.plan_digest) or store.verify(run_id):
             continue
-        plan = status.plan
+        plan = status.plan_digest
         newest.setdefault((spec.spec_digest, status.repeat), run_id)
-    if plan is None:
-        return ()
-    # only the matches of the newest run: an older spec of the same plan is another match
-    current = {store.status(run_id).match_id for run_id in newest.values()}
-    chosen = [run_id for run_id in store.run_ids() if run_id in newest.values()]
-    return tuple(run_id for run_id in chosen if store.status(run_id).match_id in current)
+    return tuple(run_id for run_id in store.run_ids() if run_id in newest.values())
 
 
 def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path, build: BuildPages) -> tuple[Path, ...]:

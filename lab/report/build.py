@@ -116,9 +116,7 @@ def _answer(runs: Runs, t: Messages) -> str:
     absent = ", ".join(entry.title for entry in ON_TABLE if entry not in present)
     if not measured:
         return t("answer-none")
-    return (
-        t("answer-some", measured=measured, missing=absent) if absent else t("answer-all", measured=measured)
-    )
+    return t("answer-some", measured=measured, missing=absent) if absent else t("answer-all", measured=measured)
 
 
 def _caveats(runs: Runs, t: Messages) -> list[str]:

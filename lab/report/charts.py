@@ -66,9 +66,7 @@ def throughput_chart(runs: Runs, t: Messages) -> Figure | None:
     x = alt.X(
         "x:Q",
         title=t("chart-throughput-x"),
-        scale=alt.Scale(type="log", base=2, padding=12)
-        if wide
-        else alt.Scale(zero=True, nice=False, padding=12),
+        scale=alt.Scale(type="log", base=2, padding=12) if wide else alt.Scale(zero=True, nice=False, padding=12),
         axis=alt.Axis(values=rungs, format="d", grid=False),
     )
     y = alt.Y("y:Q", title=t("chart-throughput-y"), scale=alt.Scale(zero=True))
@@ -79,9 +77,7 @@ def throughput_chart(runs: Runs, t: Messages) -> Figure | None:
     ).encode(shape=shape)
     rows = [Row(cells=(_run(p), number(count(p["x"])), number(significant(p["y"])))) for p in points]
     titles = (t("run"), t("concurrency"), t("output-tok-s"))
-    return _figure(
-        "chart-throughput", _vega(chart, 210), runs, t, len({p["run"] for p in points}), titles, rows
-    )
+    return _figure("chart-throughput", _vega(chart, 210), runs, t, len({p["run"] for p in points}), titles, rows)
 
 
 def preparation_chart(runs: Runs, t: Messages) -> Figure | None:
@@ -132,9 +128,7 @@ def preparation_chart(runs: Runs, t: Messages) -> Figure | None:
     )
     titles = (t("run"), t("preparation-build"), t("preparation-startup"), t("preparation-first"))
     drawing = _vega(stack + keys, 30 * len(prepared) + 10)
-    return _figure(
-        "chart-preparation", drawing, tuple(run for run, _ in prepared), t, len(prepared), titles, rows
-    )
+    return _figure("chart-preparation", drawing, tuple(run for run, _ in prepared), t, len(prepared), titles, rows)
 
 
 def ttft_chart(runs: Runs, t: Messages) -> Figure | None:
@@ -171,8 +165,7 @@ def ttft_chart(runs: Runs, t: Messages) -> Figure | None:
             # Two texts, because the lines of one would be aligned by the measuring font, not by the page's.
             below = t("chart-in-flight", label=run.run_id, concurrency=count(rung))
             for text, offset in ((_short(run.profile.name), 0.17), (below, -0.17)):
-                at = {"ha": "right", "va": "center", "transform": axes.get_yaxis_transform()}
-                axes.text(-0.02, place - offset, text, **at)
+                axes.text(-0.02, place - offset, text, ha="right", va="center", transform=axes.get_yaxis_transform())
         axes.set_yticks([])
         axes.set_ylim(len(ranges) - 0.4, -0.6)
         axes.set_xlim(0, max(max(one[2:]) for one in ranges) * 1.06 or 1)
@@ -205,9 +198,7 @@ def watermark(runs: Runs, t: Messages) -> str:
     return " · ".join(t(f"grade-{grade.value}") for grade in grades if grade is not EvidenceGrade.REAL_GPU)
 
 
-def _figure(
-    name: str, svg: str, runs: Runs, t: Messages, n: int, titles: tuple[str, ...], rows: list[Row]
-) -> Figure:
+def _figure(name: str, svg: str, runs: Runs, t: Messages, n: int, titles: tuple[str, ...], rows: list[Row]) -> Figure:
     reading = t(f"{name}-desc", n=count(n))
     columns = tuple(Column(title=title, number=place > 0) for place, title in enumerate(titles))
     return Figure(

@@ -56,9 +56,7 @@ def compared_engines(runs: Runs) -> Answer:
         return reply("no", "check-engines-no", engines=_listed(elsewhere))
     if unlisted:
         return reply("open", "check-engines-open", engines=_listed(unlisted))
-    return reply(
-        "yes", "check-engines-yes", engines=_listed(entry.title for entry in entries.values() if entry)
-    )
+    return reply("yes", "check-engines-yes", engines=_listed(entry.title for entry in entries.values() if entry))
 
 
 def same_model(runs: Runs) -> Answer:
@@ -100,8 +98,7 @@ def same_workload(runs: Runs) -> Answer:
     workload = subjects[0].workload
     output = str(workload.output_tokens)
     succeeded = [
-        {level.concurrency for level in run.levels if level.outcomes.get(Outcome.SUCCESS, 0)}
-        for run in subjects
+        {level.concurrency for level in run.levels if level.outcomes.get(Outcome.SUCCESS, 0)} for run in subjects
     ]
     if any(not set(workload.concurrency) <= rungs for rungs in succeeded):
         return reply("open", "check-workload-open-measured")
@@ -146,9 +143,7 @@ def preparation_decided(runs: Runs) -> Answer:
     if len(values) > 1:
         named = {True: "true", False: "false", None: "—"}
         return reply("no", "check-preparation-no", values=_listed(named[value] for value in values))
-    return reply(
-        "yes", "check-preparation-yes-counts" if values == {True} else "check-preparation-yes-excluded"
-    )
+    return reply("yes", "check-preparation-yes-counts" if values == {True} else "check-preparation-yes-excluded")
 
 
 def same_suite(runs: Runs) -> Answer:
@@ -158,15 +153,11 @@ def same_suite(runs: Runs) -> Answer:
     """
     subjects = compared(runs)
     reply = _reply("quality", subjects)
-    suites = {
-        (run.quality.suite, run.quality.version, run.quality.suite_sha256) for run in subjects if run.quality
-    }
+    suites = {(run.quality.suite, run.quality.version, run.quality.suite_sha256) for run in subjects if run.quality}
     if not subjects:
         return reply("open", "check-none")
     if len({sha for _, _, sha in suites}) > 1:
-        return reply(
-            "no", "check-quality-no", suites=_listed(f"{name} {v} {sha[:12]}" for name, v, sha in suites)
-        )
+        return reply("no", "check-quality-no", suites=_listed(f"{name} {v} {sha[:12]}" for name, v, sha in suites))
     if any(run.quality is None for run in subjects):
         return reply("open", "check-quality-open")
     name, version, sha = min(suites)

@@ -130,9 +130,7 @@ def sampling(run: PublicRun) -> str:
 
 
 def _engine(run: PublicRun) -> str:
-    return (
-        f"{engine_title(run.engine)} {run.engine_version}" if run.engine_version else engine_title(run.engine)
-    )
+    return f"{engine_title(run.engine)} {run.engine_version}" if run.engine_version else engine_title(run.engine)
 
 
 def _digest(run: PublicRun, t: Messages) -> str:

@@ -158,9 +158,7 @@ def _launches(runs: Runs, metric: Metric, t: Messages) -> Cell:
 
 def _unmeasured(entry: Entry, height: int, t: Messages) -> Cell:
     what = t("needs", what=t(f"engine-{slug(entry.key)}-needs"))
-    return Cell(
-        lines=(Text(text=t("not-measured"), style="missing"), Text(text=what, style="note")), rowspan=height
-    )
+    return Cell(lines=(Text(text=t("not-measured"), style="missing"), Text(text=what, style="note")), rowspan=height)
 
 
 def _stands_in(run: PublicRun, entry: Entry) -> bool:
@@ -189,9 +187,7 @@ def patterns_table(t: Messages) -> Table:
     rows = []
     for pattern in ("serve", "build-serve"):
         names = ", ".join(entry.title for entry in ON_TABLE if entry.pattern == pattern)
-        rows.append(
-            Row(cells=(words(t(f"pattern-{pattern}")), words(names), words(t(f"pattern-{pattern}-looks"))))
-        )
+        rows.append(Row(cells=(words(t(f"pattern-{pattern}")), words(names), words(t(f"pattern-{pattern}-looks")))))
     titles = (t("pattern"), t("engine"), t("pattern-looks"))
     return _table("patterns", t("patterns-caption"), titles, rows, style="prose")
 
@@ -205,9 +201,7 @@ def off_table(seat: str, t: Messages) -> Table:
         for key in (f"engine-{slug(entry.key)}",)
     ]
     caption = t("off-caption") if seat == "off" else t("gateways-caption")
-    return _table(
-        f"seat-{seat}", caption, (t("off-name"), t("off-reason"), t("off-fact")), rows, style="prose"
-    )
+    return _table(f"seat-{seat}", caption, (t("off-name"), t("off-reason"), t("off-fact")), rows, style="prose")
 
 
 # ---------------------------------------------------------------- runs, one row each
@@ -217,9 +211,7 @@ def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
     """Runs of the pipeline check with their settings."""
     rows = []
     for run in runs:
-        settings = [
-            Text(text=f"{name}={_plain(value)}", style="code") for name, value in profile_settings(run)
-        ]
+        settings = [Text(text=f"{name}={_plain(value)}", style="code") for name, value in profile_settings(run)]
         if run.not_expressible:
             fields = ", ".join(run.not_expressible)
             settings.append(Text(text=t("not-expressible", fields=fields), style="note"))
@@ -246,11 +238,7 @@ def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
         if prepared is None:
             cells = (missing(t("no-preparation")),) * 3 + (words("—"),)
         else:
-            build = (
-                missing(t("no-build-step"))
-                if prepared.build_s is None
-                else number(significant(prepared.build_s))
-            )
+            build = missing(t("no-build-step")) if prepared.build_s is None else number(significant(prepared.build_s))
             cells = (
                 build,
                 number(significant(prepared.startup_s)),
@@ -260,18 +248,14 @@ def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
         rows.append(Row(id=anchor(run), cells=(_run_cell(run, t), *cells)))
     keys = ("preparation-build", "preparation-startup", "preparation-first", "preparation-cache")
     titles = (t("run"), *map(t, keys))
-    return _table(
-        "preparation-table", t("preparation-caption"), titles, rows, {1, 2, 3}, empty=t("runs-none")
-    )
+    return _table("preparation-table", t("preparation-caption"), titles, rows, {1, 2, 3}, empty=t("runs-none"))
 
 
 def throughput_table(runs: Runs, t: Messages) -> Table:
     """Output, requests and outcomes of each run at each concurrency, with the interval over launches."""
     rows = []
     for run, level in _levels(runs):
-        peers = [
-            _scalar(_level(other, level.concurrency), "output_tok_per_s") for other in _launches_of(run, runs)
-        ]
+        peers = [_scalar(_level(other, level.concurrency), "output_tok_per_s") for other in _launches_of(run, runs)]
         known = [value for value in peers if value is not None]
         interval = _interval_text(known, significant, t) if known else "—"
         rows.append(
@@ -281,17 +265,13 @@ def throughput_table(runs: Runs, t: Messages) -> Table:
                     number(count(level.concurrency)),
                     _success_cell((level,), t),
                     _scalar_cell(level, "output_tok_per_s", t),
-                    Cell(
-                        lines=(Text(text=interval, style="plain" if len(known) > 1 else "note"),), number=True
-                    ),
+                    Cell(lines=(Text(text=interval, style="plain" if len(known) > 1 else "note"),), number=True),
                     _scalar_cell(level, "request_rps", t),
                 )
             )
         )
     titles = (t("run"), *map(t, ("concurrency", "success", "output-tok-s", "interval", "request-rps")))
-    return _table(
-        "throughput-table", t("throughput-caption"), titles, rows, {1, 2, 3, 4, 5}, empty=t("runs-none")
-    )
+    return _table("throughput-table", t("throughput-caption"), titles, rows, {1, 2, 3, 4, 5}, empty=t("runs-none"))
 
 
 def latency_table(runs: Runs, t: Messages) -> Table:
@@ -321,11 +301,7 @@ def quality_table(runs: Runs, t: Messages) -> Table:
             continue
         for task in run.quality.tasks:
             unscored = [f"{t(f'unscored-{reason.value}')} {n}" for reason, n in task.unscored.items() if n]
-            score = (
-                missing(", ".join(unscored))
-                if task.score is None
-                else number(fraction(task.score), task.metric)
-            )
+            score = missing(", ".join(unscored)) if task.score is None else number(fraction(task.score), task.metric)
             error = missing(t("missing")) if task.stderr is None else number(fraction(task.stderr))
             counts = (number(count(task.n)), number(count(task.n - sum(task.unscored.values()))))
             notes = words(*unscored) if unscored else words(t("unscored-none"))

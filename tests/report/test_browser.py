@@ -10,10 +10,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.report.report_examples import edition
 
 from lab.report.build import build_pages
 from lab.report.messages import LANGS
+from tests.report.report_examples import edition
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -35,9 +35,7 @@ def browse(path: Path, profile: Path, *flags: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.skipif(
-    BROWSER is None, reason="no chromium or google-chrome on this machine: install Debian's chromium"
-)
+@pytest.mark.skipif(BROWSER is None, reason="no chromium or google-chrome on this machine: install Debian's chromium")
 @pytest.mark.parametrize("lang", LANGS)
 def test_page_in_chromium(lang: str, tmp_path: Path) -> None:
     page = build_pages(edition())[f"{lang}/index.html"]

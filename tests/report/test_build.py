@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 
 import pytest
 from fontTools.ttLib import TTFont
-from tests.report.report_examples import edition, instrument_run, level, run
 
 from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
@@ -19,14 +18,14 @@ from lab.report.messages import LANGS, messages
 from lab.report.typeface import covered
 from lab.report.words import ranking_words
 from lab.roster import ON_TABLE, ROSTER
+from tests.report.report_examples import edition, instrument_run, level, run
 
 Runs = tuple[PublicRun, ...]
 LOCAL = r"#|data:,$|\.\./(en|ja)/index\.html$|\.\./evidence/[\w%-]+\.json$"
 """Where a link may lead: the page itself, its sibling in another language, the JSON of a run."""
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:"
 HARNESS = tuple(
-    one.model_copy(update={"grade": EvidenceGrade.HARNESS_CHECK, "grade_reason": "no-gpu-seen"})
-    for one in edition()
+    one.model_copy(update={"grade": EvidenceGrade.HARNESS_CHECK, "grade_reason": "no-gpu-seen"}) for one in edition()
 )
 EDITIONS: dict[str, Runs] = {
     "synthetic": edition(),
@@ -85,9 +84,7 @@ def test_page_is_closed(name: str, lang: str) -> None:
         for key in ("src", "href", "xlink:href", "srcset", "data", "poster"):
             assert re.match(LOCAL, attrs.get(key) or "#"), (tag, attrs)
     assert not re.search(r"https?:|//[a-z]|@import", re.sub(r"base64,[^)]*", "", found.html))
-    assert all(
-        target.startswith("data:font/woff2;") for target in re.findall(r"url\(([^#)][^)]*)\)", found.html)
-    )
+    assert all(target.startswith("data:font/woff2;") for target in re.findall(r"url\(([^#)][^)]*)\)", found.html))
     assert CSP in [attrs.get("content") for attrs in found.all("meta")]
     assert len(found.html.encode()) < 1_500_000
 
@@ -212,7 +209,5 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_many_runs_stay_small() -> None:
-    many = tuple(
-        run("P", f"profile-{n}", levels=[level(2**k, 100.0 + n) for k in range(6)]) for n in range(40)
-    )
+    many = tuple(run("P", f"profile-{n}", levels=[level(2**k, 100.0 + n) for k in range(6)]) for n in range(40))
     assert all(len(html) < 1_500_000 for html in build_pages(many).values())

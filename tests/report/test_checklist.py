@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.report.report_examples import instrument_run, level, run, sha, task
 
 from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
 from lab.report.checklist import answers
 from lab.report.messages import LANGS, message
+from tests.report.report_examples import instrument_run, level, run, sha, task
 
 Runs = tuple[PublicRun, ...]
 

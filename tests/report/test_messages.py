@@ -37,9 +37,7 @@ def catalogue(lang: str) -> dict[str, str]:
         if isinstance(entry, ast.Message):
             assert entry.id.name not in found, entry.id.name
             assert entry.value is not None
-            found[entry.id.name] = "".join(
-                e.value for e in entry.value.elements if isinstance(e, ast.TextElement)
-            )
+            found[entry.id.name] = "".join(e.value for e in entry.value.elements if isinstance(e, ast.TextElement))
     return found
 
 
@@ -54,10 +52,7 @@ def families() -> set[str]:
     keys = {f"engine-{slug(e.key)}-{part}" for e in ROSTER if e.seat == "on"
             for part in ("traits", "fits", "mind", "place", "needs")}  # fmt: skip
     keys |= {
-        f"engine-{slug(e.key)}-{part}"
-        for e in ROSTER
-        if e.seat in ("off", "gateway")
-        for part in ("reason", "fact")
+        f"engine-{slug(e.key)}-{part}" for e in ROSTER if e.seat in ("off", "gateway") for part in ("reason", "fact")
     }
     keys |= {"engine-atlas-later", "engine-trtllm-later"}
     keys |= {f"grade-{grade.value}" for grade in EvidenceGrade}
@@ -65,12 +60,8 @@ def families() -> set[str]:
     keys |= {f"grade-reason-{reason}" for reason in choices(PublicRun, "grade_reason")}
     keys |= {f"quality-{reason}" for reason in choices(PublicRun, "quality_reason")}
     keys |= {f"cache-{state}" for state in choices(PublicPreparation, "cache_state")}
-    keys |= {f"outcome-{outcome.value}" for outcome in Outcome} | {
-        f"unscored-{one.value}" for one in Unscored
-    }
-    keys |= {f"question-{question}" for question in get_args(Question)} | {
-        f"answer-{a}" for a in ("yes", "no", "open")
-    }
+    keys |= {f"outcome-{outcome.value}" for outcome in Outcome} | {f"unscored-{one.value}" for one in Unscored}
+    keys |= {f"question-{question}" for question in get_args(Question)} | {f"answer-{a}" for a in ("yes", "no", "open")}
     keys |= {f"table-{table}" for table in get_args(Table)}
     keys |= {f"pattern-{pattern}{end}" for pattern in ("serve", "build-serve") for end in ("", "-looks")}
     keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft-p50-p99", "tpot-p50")}
