@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test check lab lint clean
+.PHONY: help setup report test lab lint clean sample
 
 help: ## say what each target does
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -43,9 +43,16 @@ lint: setup ## ruff, mypy, import floors, stripped notebooks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/nbstripout --verify --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution" $(NOTEBOOKS)
 
+# no news, no update check: nothing calls home
 lab: setup ## open JupyterLab on the notebooks
-	$(BIN)/jupyter lab --notebook-dir . notebooks/20_collect.ipynb
+	$(BIN)/lab model fetch $(MODEL)
+	$(BIN)/jupyter lab --notebook-dir . $(if $(filter 0,$(shell id -u)),--allow-root) \
+	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=None \
+	  notebooks/20_collect.ipynb
 
 clean: ## remove what can be made again; runs/ and reports/ stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find lab tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+sample: report ## build the committed sample again, on a quiet machine
+	$(BIN)/lab report --out reports/sample

@@ -306,3 +306,7 @@ def say(problem: LabError) -> None:
     )
     if problem.next_step:
         err.print(f"next: {escape(problem.next_step)}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

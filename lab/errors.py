@@ -110,6 +110,8 @@ class LeakFound(LabError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word closest to `word`, or None when none is close enough to be a typo of it."""
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    """The known word closest to `word`, or the only one that begins with it; None when none is near."""
+    words = list(known)
+    matches = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    begun = [candidate for candidate in words if word and candidate.startswith(word)]
+    return matches[0] if matches else begun[0] if len(begun) == 1 else None

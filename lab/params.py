@@ -83,19 +83,20 @@ def parse(cls: type[T], data: Any, where: str) -> T:
             raise UnknownKey(str(key), model.model_fields, _place(where, path)) from None
     sentences = [
         f"{_place(where, error['loc'])}: {_words(error['msg'])}"
-        + ("" if error["type"] == "missing" else f", got {str(error['input'])[:60]!r}")
+        + ("" if error["type"] == "missing" else f", got {error['input']!r:.60}")
         for error in errors
     ]
     raise ParamsError("\n".join(sentences))
 
 
 def _place(where: str, path: Iterable[Any]) -> str:
-    inner = ".".join(map(str, path))
+    # pydantic puts the arms of a union into the path; a person never wrote them
+    inner = ".".join(str(key) for key in path if key not in ("str", "dict[str,any]"))
     return f"{where}: {inner}" if inner else where
 
 
 def _words(message: str) -> str:
-    return message[:1].lower() + message[1:].replace("Field required", "is missing")
+    return "is missing" if message == "Field required" else message[:1].lower() + message[1:]
 
 
 def _model_at(cls: type[BaseModel], path: Iterable[Any]) -> type[BaseModel]:

@@ -133,11 +133,12 @@ def load_plan(path: Path) -> RunPlan:
     ]
     if not any(entry for _, entry in entries):
         raise ParamsError(f"{where} names no runs; it needs comparison, pipeline_check or instrument_check")
+    suite = load_suite(folder / "quality" / plan_file.quality).ref()
     problems: list[LabError] = []
     groups: list[Group] = []
     for table, entry in entries:
         if entry is not None:
-            group = _attempt(problems, _group, plan_file, table, entry, folder, where)
+            group = _attempt(problems, _group, plan_file, table, entry, suite, folder, where)
             if group is not None:
                 groups.append(group)
     _raise_all(problems)
@@ -179,7 +180,7 @@ def find_weights(run: PlannedRun) -> Path | None:
     return weights.locate(*weights.find_model(run.spec.model, run.models_folder))
 
 
-def _group(plan: PlanFile, table: Table, entry: GroupEntry, folder: Path, where: str) -> Group:
+def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, folder: Path, where: str) -> Group:
     model = weights.read_model(entry.model or plan.model, folder / "models")
     workload = _workload(entry.workload or plan.workload, folder, where)
     context_limit = entry.context_limit or plan.context_limit
@@ -209,7 +210,7 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, folder: Path, where:
                 profile=_profile(run, adapter.key, folder, where),
                 workload=workload,
                 sampling=plan.sampling,
-                quality=_suite(plan.quality, folder) if adapter.has_quality else None,
+                quality=suite if adapter.has_quality else None,
                 preparation_counts=plan.preparation_counts,
             )
         )
@@ -247,10 +248,6 @@ def _profile(run: RunEntry, engine: str, folder: Path, where: str) -> LaunchProf
         raise ParamsError(f"{where}: {shown(path)} has no profile '{run.profile}'; {hint}")
     settings = profiles[run.profile] or {}
     return parse(LaunchProfile, {"name": run.profile} | settings | run.set, f"{shown(path)}: {run.profile}")
-
-
-def _suite(name: str, folder: Path) -> SuiteRef:
-    return load_suite(folder / "quality" / name).ref()
 
 
 def _attempt(problems: list[LabError], step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

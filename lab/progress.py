@@ -38,11 +38,11 @@ class _Line:
         if self._live is not None:
             self._live.stop()
 
-    def change(self, words: str, step: str) -> None:
-        """Replace the line."""
+    def change(self, words: str, step: str, *, complete: bool = False) -> None:
+        """Replace the line; without a terminal, print it when the step is new or `complete`, or time has passed."""
         if self._live is not None:
             self._live.update(Text(words, no_wrap=True, overflow="ellipsis"))
-        elif step != self._last_step or time.monotonic() - self._told_s >= PLAIN_EVERY_S:
+        elif complete or step != self._last_step or time.monotonic() - self._told_s >= PLAIN_EVERY_S:
             self._console.print(escape(words), soft_wrap=True)
             self._told_s, self._last_step = time.monotonic(), step
 
@@ -63,7 +63,11 @@ class PlanProgress(_Line):
             done, total = event.facts.get("done"), event.facts.get("total")
             count = f"  {done}/{total} {'items' if step == 'quality' else 'requests'}" if done is not None else ""
             detail = str(event.facts.get("detail") or "")
-            self.change(f"{head}  {step}{count}  {detail}".rstrip(), f"{event.run_id} {step}")
+            self.change(
+                f"{head}  {step}{count}  {detail}".rstrip(),
+                f"{event.run_id} {step}",
+                complete=done is not None and done == total,
+            )
         elif event.kind == "end":
             self.leave(f"{head}  {event.facts['state']}")
         elif event.kind == "skip":
@@ -80,4 +84,5 @@ class BenchProgress(_Line):
             f"{progress.phase}  {progress.done}/{progress.total} requests  {progress.in_flight} in flight  "
             f"{rate:.0f} tok/s so far",
             progress.phase,
+            complete=progress.done == progress.total,
         )

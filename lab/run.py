@@ -24,7 +24,7 @@ from typing import Any
 from lab.engines import adapter_for
 from lab.engines.process import EngineProcess, child_environment, free_port
 from lab.environment import capture, page_cache_share
-from lab.errors import EndpointError, EngineError, LabError
+from lab.errors import EndpointError, EngineDied, EngineError, LabError
 from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, RunRecord
 from lab.leash import Leashed
 from lab.load.driver import LoadJob, LoadResult, Progress, run_load
@@ -42,6 +42,9 @@ COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
 
 PROGRESS_VARIABLE = "LAB_PROGRESS"
 """Names the file a supervised run tells its progress to."""
+
+_kept_cells = 1
+"""In an interactive notebook: the first executed cell that no bundle has kept yet; 0 is IPython's placeholder."""
 
 ITEM_LIMIT_S = 60.0
 """Limit for one item of a quality suite."""
@@ -112,7 +115,6 @@ class Run:
             result = run_load(self._job(first_request(spec.workload, model=self._model, fields=fields)))
             first = result.records[0]
             if first.outcome is not Outcome.SUCCESS:
-                engine.check_alive("at the first request")
                 raise EngineError(f"the first request to {spec.engine} failed ({first.outcome}): {first.error}")
             preparation = Preparation(
                 events=(
@@ -237,7 +239,17 @@ class Run:
             self._store.update(self.run_id, step=name)
             self._say(name)
             yield
+        except EngineDied as problem:
+            self._end(*_ending(problem))
+            raise
         except BaseException as problem:
+            try:
+                # a refused connection is a symptom; when the engine has ended, its last words are the reason
+                if self._engine is not None and isinstance(problem, LabError):
+                    self._engine.check_alive(f"during '{name}'", patience_s=2.0)
+            except EngineDied as death:
+                self._end(*_ending(death))
+                raise death from problem
             self._end(*_ending(problem))
             raise
 
@@ -532,5 +544,8 @@ def _keep_cells(store: EvidenceStore, run_id: str) -> None:
         return
     import nbformat
 
-    cells = [nbformat.v4.new_code_cell(source) for source in shell.user_ns.get("In", [])[1:] if source]
+    global _kept_cells
+    executed = shell.user_ns.get("In", [""])
+    cells = [nbformat.v4.new_code_cell(source) for source in executed[_kept_cells:] if source]
+    _kept_cells = len(executed)  # the next run of this kernel begins behind them
     store.write(run_id, "notebook.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=cells)).encode())

@@ -109,9 +109,16 @@ class EngineProcess:
                 on_wait(waited_s)
             time.sleep(POLL_EVERY_S)
 
-    def check_alive(self, when: str) -> None:
-        """Raise EngineDied when the engine has ended."""
-        code = self._leashed.poll()
+    def check_alive(self, when: str, patience_s: float = 0.0) -> None:
+        """Raise EngineDied when the engine has ended.
+
+        Args:
+            when: what was going on, for the sentence.
+            patience_s: how long to look; an engine that just refused a connection may be about to end.
+        """
+        deadline = time.monotonic() + patience_s
+        while (code := self._leashed.poll()) is None and time.monotonic() < deadline:
+            time.sleep(POLL_EVERY_S)
         if code is not None:
             how = f"signal {code - 128}" if code > 128 else f"exit code {code}"
             raise EngineDied(

@@ -65,8 +65,14 @@ _EARLY_S = 0.001
 """The loop's timer counts milliseconds: it is set this much early and the rest is polled away."""
 
 _REASONS = {
-    100: "Continue", 200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
-    413: "Content Too Large", 431: "Request Header Fields Too Large", 505: "HTTP Version Not Supported",
+    100: "Continue",
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    413: "Content Too Large",
+    431: "Request Header Fields Too Large",
+    505: "HTTP Version Not Supported",
 }
 
 
@@ -128,28 +134,41 @@ def read_asked(body: bytes, chat: bool, behaviour: Behaviour) -> Asked:
     asked = _json_object(body)
     model = asked.get("model", behaviour.model)
     if model != behaviour.model:
-        raise Refusal(404, f"The model `{model}` does not exist; this engine serves `{behaviour.model}`.",
-                      "model_not_found", "model")
+        raise Refusal(
+            404,
+            f"The model `{model}` does not exist; this engine serves `{behaviour.model}`.",
+            "model_not_found",
+            "model",
+        )
     _refuse_unsupported(asked)
     prompt, tokens = _chat_prompt(asked) if chat else _text_prompt(asked)
     room = behaviour.context_limit - len(tokens)
     limit = _count(asked, "max_completion_tokens", 1) if chat else None
     limit = limit or _count(asked, "max_tokens", 1) or (max(1, room) if chat else 16)
     if limit > room:
-        raise Refusal(400, f"This model's maximum context length is {behaviour.context_limit} tokens, but "
-                      f"{len(tokens)} prompt tokens and {limit} answer tokens were asked.",
-                      "context_length_exceeded", "max_tokens")
+        raise Refusal(
+            400,
+            f"This model's maximum context length is {behaviour.context_limit} tokens, but "
+            f"{len(tokens)} prompt tokens and {limit} answer tokens were asked.",
+            "context_length_exceeded",
+            "max_tokens",
+        )
     stop = asked.get("stop") or ()
     stop = (stop,) if isinstance(stop, str) else stop
     if not isinstance(stop, (list, tuple)) or not all(isinstance(item, str) for item in stop):
         raise Refusal(400, "`stop` has to be a string or a list of strings.", param="stop")
     options = asked.get("stream_options") or {}
     answer = compose(
-        prompt, limit, f"{behaviour.seed}.{_count(asked, 'seed') or 0}", stop=stop,
-        ignore_eos=bool(asked.get("ignore_eos")), min_tokens=min(limit, _count(asked, "min_tokens") or 0),
+        prompt,
+        limit,
+        f"{behaviour.seed}.{_count(asked, 'seed') or 0}",
+        stop=stop,
+        ignore_eos=bool(asked.get("ignore_eos")),
+        min_tokens=min(limit, _count(asked, "min_tokens") or 0),
     )
-    return Asked(tokens, answer, bool(asked.get("stream")),
-                 isinstance(options, dict) and bool(options.get("include_usage")))
+    return Asked(
+        tokens, answer, bool(asked.get("stream")), isinstance(options, dict) and bool(options.get("include_usage"))
+    )
 
 
 def _json_object(body: bytes) -> dict[str, Any]:
@@ -166,8 +185,12 @@ def _refuse_unsupported(asked: dict[str, Any]) -> None:
     """Refuse what would change the answer and cannot be done; sampling values are accepted without effect."""
     shape = asked.get("response_format")
     if shape and (not isinstance(shape, dict) or shape.get("type") != "text"):
-        raise Refusal(400, "`response_format` is not supported: the reference engine says seeded words and "
-                      "cannot follow a schema.", "not_supported", "response_format")
+        raise Refusal(
+            400,
+            "`response_format` is not supported: the reference engine says seeded words and cannot follow a schema.",
+            "not_supported",
+            "response_format",
+        )
     for field in ("tools", "functions", "logprobs", "echo", "suffix"):
         if asked.get(field):
             raise Refusal(400, f"`{field}` is not supported by the reference engine.", "not_supported", field)
@@ -225,8 +248,24 @@ def _text_prompt(asked: dict[str, Any]) -> tuple[str, list[str]]:
 class Emission:
     """What the server did for one request, in 8 bytes a chunk."""
 
-    __slots__ = ("admitted_s", "cached_tokens", "first", "origin_s", "path", "prompt_tokens", "received_s",
-                 "request_id", "stamps", "state", "step", "stream", "tail", "tail_s", "tick_s", "tokens")
+    __slots__ = (
+        "admitted_s",
+        "cached_tokens",
+        "first",
+        "origin_s",
+        "path",
+        "prompt_tokens",
+        "received_s",
+        "request_id",
+        "stamps",
+        "state",
+        "step",
+        "stream",
+        "tail",
+        "tail_s",
+        "tick_s",
+        "tokens",
+    )
 
     def __init__(self, request: Request, asked: Asked, behaviour: Behaviour, origin_s: float) -> None:
         self.request_id = request.request_id
@@ -289,11 +328,23 @@ class Emission:
 class Stream:
     """One answer on its way, from admission to the last chunk."""
 
-    __slots__ = ("asked", "connection", "emission", "head", "identity", "live", "pieces", "position",
-                 "request", "step", "tail")
+    __slots__ = (
+        "asked",
+        "connection",
+        "emission",
+        "head",
+        "identity",
+        "live",
+        "pieces",
+        "position",
+        "request",
+        "step",
+        "tail",
+    )
 
-    def __init__(self, connection: Connection, request: Request, asked: Asked, emission: Emission,
-                 identity: str, model: str) -> None:
+    def __init__(
+        self, connection: Connection, request: Request, asked: Asked, emission: Emission, identity: str, model: str
+    ) -> None:
         self.connection = connection
         self.request = request
         self.asked = asked
@@ -340,7 +391,9 @@ class Stream:
     def usage(self) -> dict[str, Any]:
         prompt, completion = len(self.asked.tokens), len(self.pieces)
         return {
-            "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
             "prompt_tokens_details": {"cached_tokens": self.emission.cached_tokens},
         }
 
@@ -573,8 +626,13 @@ class Engine:
     # routes
 
     def _models(self, connection: Connection, request: Request) -> None:
-        card = {"id": self.behaviour.model, "object": "model", "created": 0, "owned_by": "lab",
-                "max_model_len": self.behaviour.context_limit}
+        card = {
+            "id": self.behaviour.model,
+            "object": "model",
+            "created": 0,
+            "owned_by": "lab",
+            "max_model_len": self.behaviour.context_limit,
+        }
         connection.reply(request, 200, {"object": "list", "data": [card]})
 
     def _tokenize(self, connection: Connection, request: Request) -> None:
@@ -583,8 +641,9 @@ class Engine:
         if not isinstance(text, str):
             raise Refusal(400, "`prompt` (or `content`) has to be a string.", param="prompt")
         tokens = [crc32(word.encode("utf-8", "surrogatepass")) for word in text.split()]
-        connection.reply(request, 200, {"tokens": tokens, "count": len(tokens),
-                                        "max_model_len": self.behaviour.context_limit})
+        connection.reply(
+            request, 200, {"tokens": tokens, "count": len(tokens), "max_model_len": self.behaviour.context_limit}
+        )
 
     def _reset_prefix_cache(self, connection: Connection, request: Request) -> None:
         self.cache.clear()
@@ -763,16 +822,18 @@ class Connection(asyncio.Protocol):
         if self._closing:
             return
         url = urlsplit(self._url.decode("latin-1"))
-        self._requests.append(Request(
-            method=self._parser.get_method().decode("latin-1"),
-            path=url.path,
-            query=parse_qs(url.query),
-            request_id=self._request_id or f"req-{os.urandom(8).hex()}",
-            body=b"".join(self._body),
-            keep_alive=self._parser.should_keep_alive(),
-            http_1_0=self._parser.get_http_version() == "1.0",
-            received_s=self._received_s,
-        ))
+        self._requests.append(
+            Request(
+                method=self._parser.get_method().decode("latin-1"),
+                path=url.path,
+                query=parse_qs(url.query),
+                request_id=self._request_id or f"req-{os.urandom(8).hex()}",
+                body=b"".join(self._body),
+                keep_alive=self._parser.should_keep_alive(),
+                http_1_0=self._parser.get_http_version() == "1.0",
+                received_s=self._received_s,
+            )
+        )
         if len(self._requests) > _MAX_PIPELINED and not self._held:
             self._held = True
             self._transport.pause_reading()
@@ -878,7 +939,8 @@ async def serve(behaviour: Behaviour, listener: socket.socket) -> None:
 def _parser() -> argparse.ArgumentParser:
     known = Behaviour()
     parser = argparse.ArgumentParser(
-        prog="reference-engine", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        prog="reference-engine",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         description="An OpenAI-compatible server with exactly known timing and text.",
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
@@ -886,10 +948,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", default=known.model, help="name of the model it serves")
     parser.add_argument("--ttft-s", type=_seconds, default=known.ttft_s, help="first token, empty prompt")
     parser.add_argument("--tick-s", type=_tick, default=known.tick_s, help="between two ticks, all streams")
-    parser.add_argument("--prefill-s-per-token", type=_seconds, default=known.prefill_s_per_token,
-                        help="added for each prompt token that is not cached")
-    parser.add_argument("--prefix-caching", action=argparse.BooleanOptionalAction,
-                        default=known.prefix_caching, help="reuse the prefix shared with earlier prompts")
+    parser.add_argument(
+        "--prefill-s-per-token",
+        type=_seconds,
+        default=known.prefill_s_per_token,
+        help="added for each prompt token that is not cached",
+    )
+    parser.add_argument(
+        "--prefix-caching",
+        action=argparse.BooleanOptionalAction,
+        default=known.prefix_caching,
+        help="reuse the prefix shared with earlier prompts",
+    )
     for name, least, about in (
         ("kv-cache-tokens", 1, "prompt tokens the prefix cache holds"),
         ("max-num-seqs", 1, "requests decoded together; further ones queue"),
@@ -910,6 +980,7 @@ def _whole(least: int, most: float = math.inf) -> Callable[[str], int]:
         if not least <= value <= most:
             raise argparse.ArgumentTypeError(f"{value} is not within {least} to {most}")
         return value
+
     return whole_number
 
 
@@ -943,8 +1014,11 @@ def main(argv: list[str] | None = None) -> int:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=4096)
     except OSError as error:
-        print(f"reference engine: cannot listen on {host} port {port}: {error.strerror or error}; "
-              "stop the other program or choose another --port (0 picks a free one).", file=sys.stderr)
+        print(
+            f"reference engine: cannot listen on {host} port {port}: {error.strerror or error}; "
+            "stop the other program or choose another --port (0 picks a free one).",
+            file=sys.stderr,
+        )
         return 2
     with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(serve(behaviour, listener))

@@ -115,7 +115,12 @@ class Answer:
 
 
 def compose(
-    prompt: str, max_tokens: int, seed: str = "0", *, ignore_eos: bool = False, min_tokens: int = 0,
+    prompt: str,
+    max_tokens: int,
+    seed: str = "0",
+    *,
+    ignore_eos: bool = False,
+    min_tokens: int = 0,
     stop: Iterable[str] = (),
 ) -> Answer:
     """The answer to a prompt; the same arguments give the same answer for ever.

@@ -159,7 +159,7 @@ def steady_window(records: Sequence[RequestRecord], concurrency: int) -> tuple[f
     if len(records) < concurrency:
         return None
     sends = sorted(record.send_s for record in records)
-    ends = [record.end_s for record in records if record.end_s is not None and record.end_s >= sends[-1]]
+    ends = [record.end_s for record in records if record.end_s is not None and record.end_s > sends[-1]]
     start = sends[concurrency - 1]
     return (start, min(ends)) if ends and min(ends) > start else None
 

@@ -12,6 +12,7 @@ import os
 import statistics
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -152,13 +153,9 @@ def _check_arguments(
     try:
         TypeAdapter(RunId).validate_python(run_id)
     except ValidationError:
-        raise QualityError(
-            f"'{run_id}' is no run_id, expected r- and 10 characters of a-z and 2-7."
-        ) from None
+        raise QualityError(f"'{run_id}' is no run_id, expected r- and 10 characters of a-z and 2-7.") from None
     if concurrency < 1 or not timeout_s > 0:
-        raise QualityError(
-            f"concurrency is {concurrency} and timeout_s {timeout_s:g}: both must be positive."
-        )
+        raise QualityError(f"concurrency is {concurrency} and timeout_s {timeout_s:g}: both must be positive.")
     if taken := sorted(RESERVED & sampling.keys()):
         raise QualityError(f"Sampling sets {', '.join(taken)}, which only the suite decides.")
     if "temperature" not in sampling:
@@ -194,11 +191,13 @@ def _offline() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """lm-eval's logger says errors only; afterwards it is as before."""
+    """lm-eval's logger says errors only and its packages do not warn; afterwards it is as before."""
     logger = logging.getLogger("lm_eval")
     before = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they would quote paths of this machine into the notebook
+            yield
     finally:
         logger.setLevel(before)

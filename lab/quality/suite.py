@@ -15,10 +15,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import yaml
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, StringConstraints
 
-from lab.errors import QualityError, UnknownKey, nearest
+from lab.errors import ParamsError, QualityError, UnknownKey, nearest
+from lab.params import parse, read_mapping
 from lab.quality.scoring import METRICS, MetricName, schema_fault
 from lab.spec import Frozen, Name, Sha256, SuiteRef, digest
 
@@ -139,9 +139,9 @@ def load_suite(folder: Path) -> Suite:
     """
     path = Path(folder) / "suite.yaml"
     try:
-        raw = yaml.safe_load(_read(path))
-    except yaml.YAMLError as error:
-        raise _wrong(str(path), f"not YAML: {' '.join(str(error).split())}") from None
+        raw = read_mapping(path)
+    except ParamsError as problem:
+        raise QualityError(problem.what, f"edit {path}") from None
     head = _parse(_SuiteFile, raw, str(path))
     configs = [_parse_task(task, f"{path}: tasks[{i}]") for i, task in enumerate(head.tasks)]
     if twice := _repeated(config.task for config in configs):
@@ -184,14 +184,12 @@ def _check_item(item: Item, config: TaskConfig, where: str) -> None:
 
 
 def _parse_task(raw: dict[str, Any], where: str) -> TaskConfig:
-    """A task's settings, the keys of its examples and the name of its metric checked with a hint."""
-    metric, examples = raw.get("metric"), raw.get("examples")
+    """A task's settings; an unknown metric gets a hint of its own."""
+    metric = raw.get("metric")
     if isinstance(metric, str) and metric not in METRICS:
         near = nearest(metric, METRICS)
         hint = f"Did you mean '{near}'?" if near else f"Known: {', '.join(METRICS)}."
         raise _wrong(where, f"no metric is called '{metric}'. {hint}")
-    for i, example in enumerate(examples if isinstance(examples, list) else ()):
-        _parse(Example, example, f"{where}.examples[{i}]")
     return _parse(TaskConfig, raw, where)
 
 
@@ -200,18 +198,12 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 def _parse(model: type[_Model], raw: Any, where: str) -> _Model:
     """`raw` as a `model`, every key checked."""
-    if not isinstance(raw, dict):
-        raise _wrong(where, f"expected keys and values, got {type(raw).__name__}.")
-    for key in raw:
-        if key not in model.model_fields:
-            raise UnknownKey(str(key), model.model_fields, where)
     try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        got = "" if first["type"] == "missing" else f", got {repr(first['input'])[:80]}"
-        raise _wrong(where, f"'{place}': {first['msg']}{got}.") from None
+        return parse(model, raw, where)
+    except UnknownKey:
+        raise
+    except ParamsError as problem:
+        raise QualityError(problem.what, f"edit {where.split(':')[0]}") from None
 
 
 def _read(path: Path) -> bytes:

@@ -78,7 +78,7 @@ def _context(runs: Runs, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
     return {
         "t": t,
         "languages": [messages(lang) for lang in langs],
-        "css": Markup(css),
+        "css": Markup(css),  # noqa: S704 - the package's own file
         "weeks": sorted({run.week for run in runs}),
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
         "answer": _answer(runs, t),
@@ -179,7 +179,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("column-quantization"), columns.quantization(run), ""),
         (t("column-context"), t("value-tokens", count=count(run.context_limit)), ""),
         (t("card-profile"), f"{run.profile.name}: {', '.join(settings) or t('settings-default')}", ""),
-        (t("column-workload"), f"{columns.workload(run, t)} {requests}", ""),
+        (t("column-workload"), f"{columns.workload(run, t)} · {requests}", ""),
         (t("column-sampling"), columns.sampling(run), ""),
         (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
         (t("column-quality"), quality, ""),

@@ -14,7 +14,6 @@ import altair as alt
 import matplotlib
 import vl_convert
 from matplotlib import font_manager
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 
 from lab.publish.evidence import PublicRun
@@ -177,7 +176,7 @@ def ttft_chart(runs: Runs, t: Messages) -> Figure | None:
         canvas.patch.set_visible(False)
         buffer = io.StringIO()
         bare = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        FigureCanvasSVG(canvas).print_svg(buffer, metadata=bare)
+        canvas.savefig(buffer, format="svg", metadata=bare)
     rows = [
         Row(
             cells=(

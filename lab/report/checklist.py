@@ -118,7 +118,8 @@ def same_workload(runs: Runs) -> Answer:
 
 
 def same_label(runs: Runs) -> Answer:
-    """Whether one environment label holds for every run, the instrument check included."""
+    """Whether every compared run carries one environment label; the instrument check has one of its own."""
+    runs = compared(runs)
     reply = _reply("label", runs)
     labels = {run.grade.value for run in runs}
     if not labels:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lab.publish.evidence import PublicRun
 from lab.report.messages import Messages
-from lab.report.numbers import count, significant
+from lab.report.numbers import count
 from lab.report.series import engine_title
 from lab.spec import Frozen
 
@@ -123,10 +123,7 @@ def decided(preparation_counts: bool | None, t: Messages) -> str:
 
 def sampling(run: PublicRun) -> str:
     """All sampling values, sent with every request."""
-    return ", ".join(
-        f"{name}={significant(value) if isinstance(value, float) else value}"
-        for name, value in run.sampling.model_dump().items()
-    )
+    return ", ".join(f"{name}={value:g}" for name, value in run.sampling.model_dump().items())
 
 
 def _engine(run: PublicRun) -> str:

@@ -24,7 +24,7 @@ def inline(svg: str, name: str, title: str, description: str, watermark: str) ->
         description: how it is to be read; read aloud.
         watermark: written across the drawing; empty for none.
     """
-    root = ET.fromstring(svg)
+    root = ET.fromstring(svg)  # noqa: S314 - drawn by this process a moment ago
     for parent in root.iter():
         for child in list(parent):
             if _local(child.tag) in _DROPPED:

@@ -211,7 +211,7 @@ def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
     """Runs of the pipeline check with their settings."""
     rows = []
     for run in runs:
-        settings = [Text(text=f"{name}={_plain(value)}", style="code") for name, value in profile_settings(run)]
+        settings = [Text(text=f"{name}={value}", style="code") for name, value in profile_settings(run)]
         if run.not_expressible:
             fields = ", ".join(run.not_expressible)
             settings.append(Text(text=t("not-expressible", fields=fields), style="note"))
@@ -257,7 +257,11 @@ def throughput_table(runs: Runs, t: Messages) -> Table:
     for run, level in _levels(runs):
         peers = [_scalar(_level(other, level.concurrency), "output_tok_per_s") for other in _launches_of(run, runs)]
         known = [value for value in peers if value is not None]
-        interval = _interval_text(known, significant, t) if known else "—"
+        interval = missing(t("missing"))
+        if known:
+            style = "plain" if len(known) > 1 else "note"
+            line = {"text": _interval_text(known, significant, t), "style": style}
+            interval = Cell(lines=(Text.model_validate(line),), number=True)
         rows.append(
             Row(
                 cells=(
@@ -265,7 +269,7 @@ def throughput_table(runs: Runs, t: Messages) -> Table:
                     number(count(level.concurrency)),
                     _success_cell((level,), t),
                     _scalar_cell(level, "output_tok_per_s", t),
-                    Cell(lines=(Text(text=interval, style="plain" if len(known) > 1 else "note"),), number=True),
+                    interval,
                     _scalar_cell(level, "request_rps", t),
                 )
             )
@@ -338,10 +342,10 @@ def instrument_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
     return _table("instrument-table", t("instrument-caption"), titles, rows, set(range(1, 9)), empty=empty)
 
 
-def profile_settings(run: PublicRun) -> tuple[tuple[str, object], ...]:
+def profile_settings(run: PublicRun) -> tuple[tuple[str, str], ...]:
     """Settings of the launch profile that were not left to the engine."""
     settings = run.profile.model_dump(exclude={"name"}, exclude_none=True)
-    return tuple(settings.items())
+    return tuple((name, str(value).lower()) for name, value in settings.items())
 
 
 # ---------------------------------------------------------------- cells
@@ -451,7 +455,3 @@ def _quantile(level: PublicLevel | None, name: str, q: str) -> float | None:
 
 def _launches_of(run: PublicRun, runs: Runs) -> Runs:
     return tuple(other for other in runs if other.spec_digest == run.spec_digest)
-
-
-def _plain(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

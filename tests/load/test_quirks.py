@@ -31,12 +31,20 @@ def seen() -> Seen:
     records = Seen()
     with MisbehavingServer() as server:
         for route in sorted({scenario.route for scenario in SCENARIOS}):
-            groups = [group for exact in (True, False) if (group := [
-                scenario for scenario in SCENARIOS if (scenario.route, scenario.exact) == (route, exact)])]
-            levels = tuple(LevelJob(
-                concurrency=min(TOGETHER, len(group)), asked_tokens=4, exact=group[0].exact,
-                bodies=tuple(json.dumps({"scenario": scenario.name}).encode() for scenario in group),
-            ) for group in groups)
+            groups = [
+                group
+                for exact in (True, False)
+                if (group := [scenario for scenario in SCENARIOS if (scenario.route, scenario.exact) == (route, exact)])
+            ]
+            levels = tuple(
+                LevelJob(
+                    concurrency=min(TOGETHER, len(group)),
+                    asked_tokens=4,
+                    exact=group[0].exact,
+                    bodies=tuple(json.dumps({"scenario": scenario.name}).encode() for scenario in group),
+                )
+                for group in groups
+            )
             url = f"http://127.0.0.1:{server.port}/v1"
             for record in run_load(LoadJob(url=url, path=route, levels=levels, timeout_s=TIMEOUT_S)).records:
                 records[groups[record.level][record.index].name] = record
@@ -62,7 +70,9 @@ def test_a_hostile_answer_costs_its_own_record_only(scenario: Scenario) -> None:
 
 def check(record: RequestRecord, scenario: Scenario) -> None:
     assert (record.outcome, record.error and scenario.error in record.error) == (
-        scenario.outcome, None if scenario.outcome is Outcome.SUCCESS else True), record.error
+        scenario.outcome,
+        None if scenario.outcome is Outcome.SUCCESS else True,
+    ), record.error
     assert record.status == scenario.status
     assert record.chunk_kind == tuple(KINDS[letter] for letter in scenario.kinds)
     assert record.completion_tokens == scenario.tokens

@@ -98,8 +98,18 @@ def running(*flags: str) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
-    with running("--ttft-s", "0.01", "--tick-s", "0.004", "--prefill-s-per-token", "0.0005",
-                 "--max-body-bytes", "100000", "--context-limit", "600") as it:
+    with running(
+        "--ttft-s",
+        "0.01",
+        "--tick-s",
+        "0.004",
+        "--prefill-s-per-token",
+        "0.0005",
+        "--max-body-bytes",
+        "100000",
+        "--context-limit",
+        "600",
+    ) as it:
         yield it
 
 
@@ -150,8 +160,10 @@ def test_an_answer_is_decided_by_prompt_and_seed() -> None:
     one = compose("a prompt", 50, ignore_eos=True)
     assert one == compose("a prompt", 50, ignore_eos=True)
     assert one.text.startswith(compose("a prompt", 20, ignore_eos=True).text)
-    assert one.text not in (compose("a prompt", 50, "1", ignore_eos=True).text,
-                            compose("another", 50, ignore_eos=True).text)
+    assert one.text not in (
+        compose("a prompt", 50, "1", ignore_eos=True).text,
+        compose("another", 50, ignore_eos=True).text,
+    )
     assert (len(one.text.split()), one.finish_reason) == (50, "length")
 
 
@@ -209,8 +221,12 @@ def test_a_chat_stream_has_the_layout_of_real_engines(engine: Engine) -> None:
     assert all(set(chunk["choices"][0]["delta"]) == {"content"} for chunk in content) and len(content) == 3
     assert (finish["choices"][0]["delta"], finish["choices"][0]["finish_reason"]) == ({}, "length")
     assert usage["choices"] == []
-    assert usage["usage"] == {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5,
-                              "prompt_tokens_details": {"cached_tokens": 0}}
+    assert usage["usage"] == {
+        "prompt_tokens": 2,
+        "completion_tokens": 3,
+        "total_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
     assert len({chunk["id"] for chunk in (role, *content, finish, usage)}) == 1
     assert {role["object"], usage["object"]} == {"chat.completion.chunk"}
 
@@ -251,8 +267,10 @@ def test_what_was_emitted_is_never_early_and_never_after_it_arrived(engine: Engi
     with connected(engine) as sock:
         body = json.dumps(stream("when exactly", 20)).encode()
         sent_s = time.perf_counter()
-        sock.sendall(b"POST %b HTTP/1.1\r\nhost: x\r\nx-request-id: when\r\ncontent-length: %d\r\n\r\n%b"
-                     % (CHAT.encode(), len(body), body))
+        sock.sendall(
+            b"POST %b HTTP/1.1\r\nhost: x\r\nx-request-id: when\r\ncontent-length: %d\r\n\r\n%b"
+            % (CHAT.encode(), len(body), body)
+        )
         received, arrivals = b"", []
         while not received.endswith(b"[DONE]\n\n\r\n0\r\n\r\n"):
             packet = sock.recv(65536)
@@ -326,8 +344,10 @@ def test_a_full_engine_queues_in_order_of_arrival() -> None:
         for i in range(3):
             sock = connected(engine)
             body = json.dumps(stream(f"queue {i}", 10)).encode()
-            sock.sendall(b"POST %b HTTP/1.1\r\nx-request-id: q%d\r\ncontent-length: %d\r\n\r\n%b"
-                         % (CHAT.encode(), i, len(body), body))
+            sock.sendall(
+                b"POST %b HTTP/1.1\r\nx-request-id: q%d\r\ncontent-length: %d\r\n\r\n%b"
+                % (CHAT.encode(), i, len(body), body)
+            )
             sockets.append(sock)
             eventually(lambda i=i: engine.ask(f"/emitted?request_id=q{i}").status == 200)  # type: ignore[misc]
         eventually(lambda: engine.emitted("q2")["state"] == "done")
@@ -346,8 +366,10 @@ def test_a_client_that_leaves_frees_its_slot() -> None:
         for i in range(3):
             sock = connected(engine)
             body = json.dumps(stream(f"leave {i}", 8000)).encode()
-            sock.sendall(b"POST %b HTTP/1.1\r\nx-request-id: gone%d\r\ncontent-length: %d\r\n\r\n%b"
-                         % (CHAT.encode(), i, len(body), body))
+            sock.sendall(
+                b"POST %b HTTP/1.1\r\nx-request-id: gone%d\r\ncontent-length: %d\r\n\r\n%b"
+                % (CHAT.encode(), i, len(body), body)
+            )
             sockets.append(sock)
             eventually(lambda i=i: engine.ask(f"/emitted?request_id=gone{i}").status == 200)  # type: ignore[misc]
         assert engine.metric("num_requests_waiting") == 2
@@ -413,8 +435,17 @@ def test_bad_requests_get_an_openai_error(engine: Engine, bad: tuple[str, str, s
 
 
 def test_sampling_values_are_accepted(engine: Engine) -> None:
-    more = {"temperature": 0, "top_p": 1, "top_k": 0, "min_p": 0, "seed": 1, "presence_penalty": 0.0,
-            "response_format": {"type": "text"}, "stop": ["zzz"], "max_completion_tokens": 3}
+    more = {
+        "temperature": 0,
+        "top_p": 1,
+        "top_k": 0,
+        "min_p": 0,
+        "seed": 1,
+        "presence_penalty": 0.0,
+        "response_format": {"type": "text"},
+        "stop": ["zzz"],
+        "max_completion_tokens": 3,
+    }
     assert engine.ask(CHAT, chat("sampling", 500, **more)).json()["usage"]["completion_tokens"] == 3
 
 

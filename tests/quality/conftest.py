@@ -32,9 +32,7 @@ def write_suite(tmp_path: Path) -> Write:
             "examples": [{"question": "9 + 0?", "answer": "9"}],
         }
         tasks = [sum_task | (task or {})]
-        (where / "sums.jsonl").write_text(
-            "".join(json.dumps(item) + "\n" for item in (SUMS if sums is None else sums))
-        )
+        (where / "sums.jsonl").write_text("".join(json.dumps(item) + "\n" for item in (SUMS if sums is None else sums)))
         if schemas:
             shaped = {"task": "shaped", "metric": "schema_valid", "data": "shaped.jsonl", "max_tokens": 64}
             tasks.append(shaped | {"response_format": "json_schema"})

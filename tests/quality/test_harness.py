@@ -18,9 +18,7 @@ from lab.records import Outcome, QualityResult, Unscored
 from .fake_engine import Exchange, FakeEngine, Script, chat, serve
 from .small_suite import SAMPLING, SUMS, Write
 
-ANSWERS = {item["question"]: item["accept"][0] for item in SUMS} | {
-    f"shape {n}": f'{{"n": {n}}}' for n in range(2)
-}
+ANSWERS = {item["question"]: item["accept"][0] for item in SUMS} | {f"shape {n}": f'{{"n": {n}}}' for n in range(2)}
 LAST = "sum-4"
 FAILED, EMPTY, CUT = Unscored.REQUEST_FAILED, Unscored.EMPTY, Unscored.TRUNCATED
 
@@ -162,9 +160,7 @@ def test_fault_is_unscored_and_never_wrong(write_suite: Write, fault: str) -> No
     assert len(engine.seen) == 4
 
 
-def test_words_of_the_server_are_kept_and_the_key_is_not(
-    write_suite: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_of_the_server_are_kept_and_the_key_is_not(write_suite: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     with serve(lambda x: x.send({"error": {"message": "bad key sk-very-secret"}}, 401)) as engine:
         result, items = ask(engine, write_suite())

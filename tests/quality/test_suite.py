@@ -77,10 +77,7 @@ def test_digest_notices_version_lm_eval_and_code(
 
 
 def test_digest_does_not_cover_the_description(write_suite: Write) -> None:
-    assert (
-        load_suite(write_suite()).ref()
-        == load_suite(write_suite("b", head={"about": "Said otherwise."})).ref()
-    )
+    assert load_suite(write_suite()).ref() == load_suite(write_suite("b", head={"about": "Said otherwise."})).ref()
 
 
 def _line(**changes: Any) -> list[Any]:
@@ -92,9 +89,9 @@ def _line(**changes: Any) -> list[Any]:
     [
         ({"sums": [SUMS[0], SUMS[1], SUMS[0]]}, "two items have the id 'sum-1'"),
         ({"sums": []}, "no items"),
-        ({"sums": ["text"]}, "line 1: expected keys and values, got str"),
+        ({"sums": ["text"]}, "line 1: input should be a valid dictionary"),
         ({"sums": _line(accept=None)}, "has no 'accept', which metric 'number_match' needs"),
-        ({"sums": _line(id="two words")}, "line 1: 'id': String should match pattern"),
+        ({"sums": _line(id="two words")}, "line 1: id: string should match pattern"),
         ({"sums": _line(), "task": {"response_format": "json_schema"}}, "has no 'answer_schema'"),
         (
             {"sums": _line(answer_schema={"type": "objekt"})},
@@ -104,15 +101,15 @@ def _line(**changes: Any) -> list[Any]:
         ({"sums": _line(answer_schema={"$ref": "#/$defs/x"})}, "'#/$defs/x' leads nowhere"),
         ({"sums": _line(answer_schema={"allOf": [{"$ref": "https://example.org/s"}]})}, "nothing is fetched"),
         ({"task": {"data": "nowhere.jsonl"}}, "nowhere.jsonl: cannot be read: No such file"),
-        ({"task": {"data": "../sums.jsonl"}}, "tasks[0]: 'data': String should match pattern"),
+        ({"task": {"data": "../sums.jsonl"}}, "tasks[0]: data: string should match pattern"),
         ({"task": {"metric": "exact_mach"}}, "no metric is called 'exact_mach'. Did you mean 'exact_match'?"),
         ({"task": {"metric": "f1"}}, "Known: exact_match, number_match, schema_valid."),
-        ({"task": {"max_tokens": 0}}, "'max_tokens': Input should be greater than or equal to 1, got 0"),
-        ({"task": {"stop": ["a", "b", "c", "d", "e"]}}, "'stop': Tuple should have at most 4 items"),
-        ({"task": {"examples": 5}}, "'examples': Input should be a valid tuple, got 5"),
-        ({"head": {"version": "1.0"}}, "'version': String should match pattern"),
-        ({"head": {"tasks": []}}, "'tasks': Tuple should have at least 1 item"),
-        ({"head": {"tasks": ["sums"]}}, "'tasks.0': Input should be a valid dictionary"),
+        ({"task": {"max_tokens": 0}}, "max_tokens: input should be greater than or equal to 1, got 0"),
+        ({"task": {"stop": ["a", "b", "c", "d", "e"]}}, "stop: tuple should have at most 4 items"),
+        ({"task": {"examples": 5}}, "examples: input should be a valid tuple, got 5"),
+        ({"head": {"version": "1.0"}}, "version: string should match pattern"),
+        ({"head": {"tasks": []}}, "tasks: tuple should have at least 1 item"),
+        ({"head": {"tasks": ["sums"]}}, "tasks.0: input should be a valid dictionary"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
@@ -133,9 +130,7 @@ def test_bad_suite_gets_a_sentence(write_suite: Write, parts: dict[str, Any], se
     ],
     ids=["suite", "task", "example", "item"],
 )
-def test_unknown_key_is_named_with_the_nearest(
-    write_suite: Write, parts: dict[str, Any], key: str, near: str
-) -> None:
+def test_unknown_key_is_named_with_the_nearest(write_suite: Write, parts: dict[str, Any], key: str, near: str) -> None:
     with pytest.raises(UnknownKey, match=f"unknown key '{key}'. Did you mean '{near}'"):
         load_suite(write_suite(**parts))
 
@@ -149,7 +144,7 @@ def test_two_tasks_of_one_name(write_suite: Write) -> None:
 @pytest.mark.parametrize("text", ["", "suite: [", "- a\n", "\x00", "suite: \xe9"], ids=repr)
 def test_file_that_is_no_suite(tmp_path: Path, text: str) -> None:
     (tmp_path / "suite.yaml").write_bytes(text.encode("latin-1"))
-    with pytest.raises(LabError, match="suite.yaml"):
+    with pytest.raises(LabError, match=r"suite\.yaml"):
         load_suite(tmp_path)
 
 
@@ -161,5 +156,5 @@ def test_line_that_is_no_json(write_suite: Write) -> None:
 
 
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(QualityError, match="cannot be read: No such file"):
+    with pytest.raises(QualityError, match="does not exist"):
         load_suite(tmp_path / "nowhere")

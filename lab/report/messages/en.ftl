@@ -69,7 +69,7 @@ caveat-nothing = No run is behind this page; it prints the rules, the tables to 
 
 checklist = Checklist before the match
 checklist-caption = The six questions
-checklist-note = The client's six questions. Yes and no are derived from the evidence; open means that the evidence cannot say.
+checklist-note = Six questions to settle before engines are compared. Yes and no are derived from the evidence; open means that the evidence cannot say.
 checklist-question = Question
 checklist-answer = Answer
 checklist-why = What decided it
@@ -131,11 +131,11 @@ unit-s = s
 unit-ms = ms
 unit-tok-s = tok/s
 
-## The two tables of the client
+## The two tables of the map
 
 maps = The map of the engines
 traits-caption = The four engines on the table
-traits-note = The rows are the client's text, which carries no date. Where a later fact differs, it stands beside it with its own date.
+traits-note = The rows are the text of the lab's own article, which carries no date. Where a later fact differs, it stands beside it with its own date.
 engine = Engine
 traits = Traits
 fits = Fits when
@@ -296,7 +296,7 @@ off-table-note = “Off the table” does not mean inferior. The premises of the
 off-caption = Engines that are not in the comparison table
 gateways-caption = Gateways and platforms: not engines
 off-name = Name
-off-reason = Reason (the client's)
+off-reason = Why it is not in the comparison table
 off-fact = Fact, with its date
 engine-ollama-reason = Made for personal use and ease. It is not put into a comparison that presumes docker compose operation for many resident users.
 engine-ollama-fact = August 2026: one request slot by default (OLLAMA_NUM_PARALLEL is 1); it packages llama-server of llama.cpp.
@@ -306,7 +306,7 @@ engine-llama-cpp-reason = A lightweight line close to the device. It is not a ma
 engine-llama-cpp-fact = November 2026: it has a real HTTP server with parallel slots. The lab uses it to check the pipeline.
 engine-tgi-reason = One of the primer's five, named by its tree: mixed hardware, general chat, deep Hugging Face integration.
 engine-tgi-fact = December 2025: its README declares maintenance mode and points to other engines. The last commit read is of January 2026.
-engine-litellm-reason = A gateway; the client's series treats it there. It is attached by URL, the engine behind it has to be named, and the hop is a condition.
+engine-litellm-reason = A gateway, treated in the gateway article of the series. It is attached by URL, the engine behind it has to be named, and the hop is a condition.
 engine-litellm-fact = November 2026: its /health route sends real requests to the model, so the lab does not poll it.
 engine-triton-reason = A platform above the engines (chapter 11 of the primer). It is attached by URL, the engine behind it has to be named, and the hop is a condition.
 engine-triton-fact = November 2026: its TensorRT engine backend has been removed; the image of July 2026 carries vLLM.

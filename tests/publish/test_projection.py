@@ -1,0 +1,88 @@
+"""What leaves a bundle: named fields, rounded numbers, and nothing that identifies the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.errors import EvidenceError, LeakFound
+from lab.evidence import EvidenceStore
+from lab.plan import RunPlan
+from lab.publish.edition import newest_runs, publish_report
+from lab.publish.evidence import PublicRun
+from lab.publish.gate import inspect, private_facts
+from lab.publish.projection import project, rounded
+from lab.records import EvidenceGrade
+from lab.run import run_one
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[EvidenceStore, str]:
+    """One run of the small plan, shared by the tests of this file; they only read it."""
+    from lab.plan import load_plan
+    from tests.conftest import CHECKOUT, SMALL_PLAN
+
+    folder = tmp_path_factory.mktemp("plan") / "params"
+    folder.mkdir()
+    for piece in ("models", "engines", "workloads", "quality"):
+        (folder / piece).symlink_to(CHECKOUT / "params" / piece)
+    (folder / "small.yaml").write_text(SMALL_PLAN, encoding="utf-8")
+    store = EvidenceStore(tmp_path_factory.mktemp("store"))
+    return store, run_one(load_plan(folder / "small.yaml").runs[0], store).run_id
+
+
+def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[EvidenceStore, str]) -> None:
+    public = project(*measured)
+    assert public.grade is EvidenceGrade.HARNESS_CHECK
+    assert public.grade_reason in ("no-gpu-seen", "engine-not-seen-on-gpu")
+    assert public.quality_reason == "not-applicable-seeded-text"
+    assert public.levels[0].outcomes == {"success": 4}
+    assert public.instrument[0].requests == 4
+
+
+def test_public_evidence_holds_no_fact_of_the_host(measured: tuple[EvidenceStore, str]) -> None:
+    store, run_id = measured
+    payload = project(store, run_id).model_dump_json(indent=1).encode()
+    facts = private_facts(store, [run_id])
+    assert {fact.kind for fact in facts} >= {"answer of the model", "path of the launch", "runs folder"}
+    assert inspect("evidence.json", payload, facts) == ()
+    assert PublicRun.model_validate_json(payload).run_id == run_id
+
+
+def test_numbers_are_rounded_to_four_digits() -> None:
+    assert (rounded(0.123456), rounded(1234.56), rounded(0.0)) == (0.1235, 1235.0, 0.0)
+
+
+def test_a_damaged_run_cannot_carry_a_report(measured: tuple[EvidenceStore, str], tmp_path: Path) -> None:
+    import shutil
+
+    store, run_id = measured
+    copy = EvidenceStore(tmp_path / "copy")
+    shutil.copytree(store.root, copy.root)
+    with (copy.path(run_id) / "requests.parquet").open("ab") as out:
+        out.write(b"x")
+    with pytest.raises(EvidenceError, match="damaged"):
+        project(copy, run_id)
+    assert newest_runs(copy) == ()
+
+
+def test_a_run_that_was_not_measured_cannot_carry_a_report(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path]
+) -> None:
+    planned = small_plan[0].runs[0]
+    run_id = store.create(planned.spec, plan="small", plan_digest="p-1", match_id="m-1", varied=())
+    with pytest.raises(EvidenceError, match="is running, not measured"):
+        project(store, run_id)
+
+
+def test_a_page_that_leaks_is_not_written(measured: tuple[EvidenceStore, str], tmp_path: Path) -> None:
+    import socket
+
+    store, run_id = measured
+    leaky = {"en/index.html": f"<p>measured on {socket.gethostname()}</p><p>{store.root}</p>".encode()}
+    with pytest.raises(LeakFound, match="would identify this site"):
+        publish_report(store, (run_id,), tmp_path / "report", lambda _: leaky)
+    assert not (tmp_path / "report").exists()
+    publish_report(store, (run_id,), tmp_path / "report", lambda runs: {"en/index.html": runs[0].run_id.encode()})
+    assert sorted(path.name for path in (tmp_path / "report").iterdir()) == ["en", "evidence"]

@@ -1,0 +1,204 @@
+"""The command line as a person meets it: real commands, real servers, sentences and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT, SMALL_PLAN
+
+
+def lab(*words: str, cwd: Path = CHECKOUT, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "LAB_RUNS")} | variables
+    return subprocess.run(
+        [sys.executable, "-m", "lab.cli", *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment | {"NO_COLOR": "1", "COLUMNS": "200"},
+        timeout=300,
+        check=False,
+    )
+
+
+@contextmanager
+def reference(*flags: str) -> Iterator[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lab.cli", "reference-engine", "--port", "0", *flags],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=CHECKOUT,
+    )
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found
+        yield found.group(0)
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """A server that answers everything with one status and body."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    said = " ".join((done.stderr + done.stdout).split())
+    assert done.returncode == 2, said
+    assert "Traceback" not in said
+    for word in words:
+        assert word in said
+
+
+def test_help_explains_every_command_in_a_line() -> None:
+    shown = lab("--help").stdout
+    commands = ("plan", "run", "report", "runs", "show", "verify", "engines", "bench", "reference-engine", "model")
+    for command in commands:
+        assert re.search(rf"^\s+{command}\s+\S+ \S+", shown, re.MULTILINE), command
+
+
+def test_engines_says_who_is_on_who_is_off_and_asks_the_clients_question() -> None:
+    roster = lab("engines").stdout
+    for name in (
+        "vLLM",
+        "TensorRT-LLM",
+        "SGLang",
+        "Atlas",
+        "Ollama",
+        "NVIDIA NIM",
+        "llama.cpp",
+        "TGI",
+        "LiteLLM",
+        "KServe",
+    ):
+        assert name in roster
+    assert "off the table" in lab("engines", "ollama").stdout
+    assert "match to be put in the same columns" in lab("engines", "exllama").stdout
+
+
+def test_plan_shows_the_fixed_columns_and_what_varies() -> None:
+    done = lab("plan", "params/harness-check.yaml")
+    for words in (
+        "SmolLM2-135M-Instruct",
+        "weights Q4_1",
+        "profile.prefix_caching",
+        "smoke-mini 1",
+        "counts in the decision: yes",
+    ):
+        assert words in done.stdout
+    assert done.returncode == 0
+
+
+def test_bench_measures_a_server_and_writes_json(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    with reference("--ttft-s", "0.02", "--tick-s", "0.01") as url:
+        done = lab(
+            "bench", url, "--model", "reference", "--concurrency", "2", "--requests", "6", "--input-len", "16",
+            "--output-len", "8", "--json", str(out),
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(out.read_bytes())
+    assert result["outcomes"] == {"success": 6}
+    ttft = result["metrics"]["ttft_s"]
+    assert ttft["n"] == 6
+    assert {"mean", "p50", "p90", "p99"} <= set(ttft)
+    assert ttft["min"] >= 0.02
+    assert result["metrics"]["tpot_s"]["p50"] == pytest.approx(0.01, rel=0.5)
+    assert result["prompt_tokens"]["min"] == result["prompt_tokens"]["max"] == 16
+    assert result["completion_tokens"]["min"] == result["completion_tokens"]["max"] == 8
+    assert "6/6" in done.stdout
+
+
+def test_bench_says_what_is_wrong_with_an_endpoint(tmp_path: Path) -> None:
+    some = ("--model", "m", "--requests", "1", "--input-len", "4", "--output-len", "2")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        refused(lab("bench", f"http://127.0.0.1:{closed.getsockname()[1]}", *some), "nobody listens there")
+    refused(lab("bench", "localhost:8000", *some), "not a URL of a server")
+    refused(lab("bench", "http://user:secret@127.0.0.1:1", *some), "carries a user name")
+    with answering(401, b'{"error": {"message": "no key"}}') as url:
+        refused(lab("bench", url, *some), "wants an API key", "OPENAI_API_KEY")
+    with answering(200, b"<html>hello</html>") as url:
+        refused(lab("bench", url, *some), "not an OpenAI-compatible server")
+    with answering(404, b"nothing here") as url:
+        refused(lab("bench", url, *some), "no request succeeded", "HTTP 404: nothing here")
+    with reference() as url:
+        refused(lab("bench", url, *some), "does not serve 'm'; it serves: reference", "--model reference")
+        refused(
+            lab("bench", url, "--model", "reference", "--concurrency", "4", "--requests", "2"), "never keep 4 in flight"
+        )
+        refused(lab("bench", url, *some, "--json", str(tmp_path / "no" / "out.json")), "does not exist")
+        refused(
+            lab("bench", url, "--model", "reference", "--input-len", "9000", "--requests", "1"),
+            "no request succeeded",
+            "HTTP 400",
+        )
+
+
+def test_bad_input_gets_a_sentence_and_writes_nothing(plan_folder: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    undecided = plan_folder / "undecided.yaml"
+    undecided.write_text(SMALL_PLAN.replace("preparation_counts: true\n", ""), encoding="utf-8")
+    refused(lab("run", str(undecided), "--runs-dir", str(runs)), "has not decided whether preparation")
+    typo = plan_folder / "typo.yaml"
+    typo.write_text(SMALL_PLAN.replace("context_limit", "context_limits"), encoding="utf-8")
+    refused(lab("run", str(typo), "--runs-dir", str(runs)), "Did you mean 'context_limit'?")
+    refused(
+        lab("run", "params/harness-check.yaml", "--runs-dir", str(runs), LAB_CACHE=str(tmp_path / "none")),
+        "lab model fetch",
+    )
+    refused(lab("report", "--runs-dir", str(runs)), "no measured run", "lab run params/harness-check.yaml")
+    refused(lab("report", "--lang", "fr", "--runs-dir", str(runs)), "en, ja or all")
+    for command in ("show", "verify", "report"):
+        refused(lab(command, "r-aaaaaaaaaa", "--runs-dir", str(runs)), "no run r-aaaaaaaaaa")
+        refused(lab(command, "../../etc/passwd", "--runs-dir", str(runs)), "not a run_id")
+    refused(lab("model", "fetch", "smollm2"), "did you mean params/models/smollm2-135m-instruct-q4_1.yaml")
+    refused(lab("bench"), "Missing argument 'URL'")
+    assert not runs.exists()
+
+
+def test_a_runs_folder_that_cannot_be_made_is_said(plan_folder: Path, tmp_path: Path) -> None:
+    path = plan_folder / "small.yaml"
+    path.write_text(SMALL_PLAN, encoding="utf-8")
+    (tmp_path / "file").write_text("in the way")
+    refused(lab("run", str(path), "--runs-dir", str(tmp_path / "file" / "runs")), "no bundle can be made")
+    refused(lab("report", "--runs-dir", str(tmp_path / "file")), "no measured run")
+
+
+def test_the_reference_engine_on_a_taken_port_gets_a_sentence() -> None:
+    with reference() as url:
+        refused(lab("reference-engine", "--port", url.rpartition(":")[2]), "in use")

@@ -1,0 +1,127 @@
+"""The main path on the reference engine: notebook, bundle, failure, resume, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lab.errors import LabError
+from lab.evidence import EvidenceStore
+from lab.plan import RunPlan, load_plan
+from lab.records import Outcome, RunState
+from lab.run import RunEvent, open_run, run_one, run_plan
+from tests.conftest import SMALL_PLAN
+
+BUNDLE = {
+    "spec.json", "status.json", "environment.json", "launch.json", "preparation.json", "load.json", "requests.parquet",
+    "server_metrics.parquet", "emissions.jsonl", "engine.log", "manifest.json",
+}  # fmt: skip
+
+
+def engines_of(process: psutil.Process) -> list[psutil.Process]:
+    lines = {child: " ".join(child.cmdline()) for child in process.children(recursive=True)}
+    return [child for child, line in lines.items() if "lab.load.reference" in line and "leash" not in line]
+
+
+def test_run_one_gives_a_whole_bundle(store: EvidenceStore, small_plan: tuple[RunPlan, Path]) -> None:
+    record = run_one(small_plan[0].runs[0], store)
+    assert record.status.state is RunState.MEASURED
+    assert store.verify(record.run_id) == ()
+    assert {path.name for path in store.path(record.run_id).iterdir()} == BUNDLE
+    assert record.levels[0].outcomes == {Outcome.SUCCESS: 4}
+    assert record.levels[0].completion_tokens.min == record.levels[0].completion_tokens.max == 5
+    preparation = record.preparation
+    assert preparation is not None
+    assert preparation.build_s is None
+    assert [event.name for event in preparation.events] == ["launch", "ready", "first_request_sent", "first_token"]
+    times = [event.at_s for event in preparation.events]
+    assert times == sorted(times)
+    assert preparation.startup_s == pytest.approx(times[1] - times[0])
+    assert preparation.first_request_s >= 0.01  # the reference engine was told to take that long
+    assert engines_of(psutil.Process()) == []
+
+
+def test_a_step_that_fails_ends_the_run_with_its_reason_and_stops_the_engine(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path]
+) -> None:
+    run = open_run(small_plan[0].runs[0], store)
+    run.prepare()
+    (engine,) = engines_of(psutil.Process())
+    engine.kill()
+    with pytest.raises(LabError, match="signal 9"):
+        run.throughput()
+    assert store.status(run.run_id).state is RunState.FAILED
+    assert "signal 9" in (store.status(run.run_id).reason or "")
+    assert store.verify(run.run_id) == ()
+    with pytest.raises(LabError, match="has ended"):
+        run.quality()
+
+
+def test_steps_out_of_order_get_a_sentence(store: EvidenceStore, small_plan: tuple[RunPlan, Path]) -> None:
+    with pytest.raises(LabError, match="not been prepared"):
+        open_run(small_plan[0].runs[0], store).throughput()
+
+
+def test_a_plan_runs_the_notebook_and_resume_does_only_what_is_missing(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path]
+) -> None:
+    plan, path = small_plan
+    events: list[RunEvent] = []
+    (ended,) = run_plan(plan, path, store, events.append)
+    assert (ended.state, ended.reason) == (RunState.MEASURED, None)
+    assert store.verify(ended.run_id) == ()
+    assert {file.name for file in store.path(ended.run_id).iterdir()} == BUNDLE | {"notebook.ipynb"}
+    notebook = json.loads((store.path(ended.run_id) / "notebook.ipynb").read_bytes())
+    assert any("injected-parameters" in cell["metadata"].get("tags", []) for cell in notebook["cells"])
+    steps = list(dict.fromkeys(event.facts["step"] for event in events if event.kind == "step"))
+    assert steps == ["prepare", "throughput", "quality", "done"]
+    assert any("tok/s so far" in event.facts.get("detail", "") for event in events)
+
+    (again,) = run_plan(plan, path, store, resume=True)
+    assert again.run_id == ended.run_id
+    (new,) = run_plan(plan, path, store)
+    assert new.run_id != ended.run_id
+
+
+def test_a_run_that_fails_in_the_notebook_is_a_record_with_its_reason(store: EvidenceStore, plan_folder: Path) -> None:
+    path = plan_folder / "small.yaml"
+    # every request runs into its limit: the engine takes longer for a first token than a request may take
+    slow = SMALL_PLAN.replace("ttft_s: 0.01", "ttft_s: 3").replace(
+        "output_tokens: 5", "output_tokens: 5, timeout_s: 0.5"
+    )
+    path.write_text(slow, encoding="utf-8")
+    (ended,) = run_plan(load_plan(path), path, store)
+    assert ended.state is RunState.FAILED
+    assert "the first request to reference failed (timeout)" in (ended.reason or "")
+    assert store.verify(ended.run_id) == ()
+    (repeated,) = run_plan(load_plan(path), path, store, resume=True)
+    assert store.status(repeated.run_id).replaces == ended.run_id
+
+
+def test_kill_9_leaves_no_engine_and_the_truth(store: EvidenceStore, plan_folder: Path) -> None:
+    path = plan_folder / "small.yaml"
+    path.write_text(SMALL_PLAN.replace("ttft_s: 0.01", "ttft_s: 2"), encoding="utf-8")
+    lab = subprocess.Popen(
+        [sys.executable, "-m", "lab.cli", "run", str(path), "--runs-dir", str(store.root)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while not (engines := engines_of(psutil.Process(lab.pid))):
+        assert time.monotonic() < deadline, "the engine never started"
+        time.sleep(0.05)
+    family = [*psutil.Process(lab.pid).children(recursive=True), *engines]
+    os.kill(lab.pid, signal.SIGKILL)
+    lab.wait()
+    _, alive = psutil.wait_procs(family, timeout=40)
+    assert alive == []
+    (run_id,) = store.run_ids()
+    assert store.status(run_id).state is RunState.INTERRUPTED
