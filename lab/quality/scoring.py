@@ -75,7 +75,7 @@ def schema_fault(schema: dict[str, Any]) -> str | None:
     try:
         validator.check_schema(schema)
     except SchemaError as error:
-        return error.message
+        return str(error.message)
     resource = Resource.from_contents(schema, default_specification=DRAFT202012)
     resolver = Registry().resolver_with_root(resource)
     for reference in _references(schema):

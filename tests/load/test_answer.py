@@ -22,7 +22,10 @@ def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
     )
 
 
-USAGE = b'data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 4}}}\n\n'
+USAGE = (
+    b'data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3, '
+    b'"prompt_tokens_details": {"cached_tokens": 4}}}\n\n'
+)
 STREAM = [
     (0.05, chunk({"role": "assistant", "content": ""})),
     (0.1, chunk({"content": "one"})),

@@ -14,9 +14,10 @@ ROLE, TEXT, FINISH, USAGE = ChunkKind.ROLE, ChunkKind.CONTENT, ChunkKind.FINISH,
 
 def record(send: float = 0.0, **changes: Any) -> RequestRecord:
     values = {
-        "level": 0, "index": 0, "intended_send_s": send, "send_s": send, "first_byte_s": send + 0.05, "end_s": send + 0.4,
-        "status": 200, "chunk_s": tuple(send + s for s in (0.05, 0.1, 0.2, 0.3, 0.35)),
-        "chunk_kind": (ROLE, TEXT, TEXT, TEXT, USAGE), "completion_tokens": 3, "asked_tokens": 3, "outcome": Outcome.SUCCESS,
+        "level": 0, "index": 0, "intended_send_s": send, "send_s": send, "first_byte_s": send + 0.05,
+        "end_s": send + 0.4, "status": 200, "chunk_s": tuple(send + s for s in (0.05, 0.1, 0.2, 0.3, 0.35)),
+        "chunk_kind": (ROLE, TEXT, TEXT, TEXT, USAGE), "completion_tokens": 3, "asked_tokens": 3,
+        "outcome": Outcome.SUCCESS,
     }  # fmt: skip
     return RequestRecord.model_validate(values | changes)
 
