@@ -29,6 +29,7 @@ $(VENV)/.current: pyproject.toml constraints.txt tools/find-python
 
 report: setup ## the main job: measure, then build the report in English and Japanese
 	$(BIN)/lab model fetch $(MODEL)
+	$(BIN)/lab calibrate --if-missing --streams 1,16,64,256
 	$(BIN)/lab run $(PLAN)
 	$(BIN)/lab report
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from lab.endpoint import Endpoint, split_url
 from lab.errors import EndpointError, ParamsError
 from lab.load.answer import error_words
 from lab.load.driver import LoadJob, Progress, run_load
-from lab.load.prompts import PATHS, build_level
+from lab.load.ladder import build_levels
+from lab.load.prompts import PATHS
+from lab.load.tokens import local_tokenizer
 from lab.metrics.catalog import measure_level
 from lab.params import parse
 from lab.records import LevelResult, Outcome
@@ -38,6 +43,8 @@ class Asked:
     model: str
     workload: Workload
     headers: tuple[tuple[str, str], ...]
+    workers: int
+    count_tokens: Callable[[str], int | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,88 +52,103 @@ class BenchResult:
     """What a client saw.
 
     Attributes:
-        level: every metric.
-        complete: False after Ctrl-C; `level` then holds what had been measured.
-        counted_by: `server` when prompts were made exact with the server's tokenizer, else `words`.
-        first_error: of the first request that failed; None when none did.
+        levels: every metric, one entry for each rung that has requests.
+        complete: False after Ctrl-C; `levels` then hold what had been measured.
+        inexact: prompts that were counted and are not of the asked length.
+        counted_by: `server` or `tokenizer` when prompts were made exact with one, else `words`.
+        first_error: the most common failure in words; None when there was none.
     """
 
     model: str
     workload: Workload
-    level: LevelResult
+    levels: tuple[LevelResult, ...]
     complete: bool
     counted_by: str
+    inexact: int
     first_error: str | None
 
     @property
     def successes(self) -> int:
         """Requests that count."""
-        return self.level.outcomes.get(Outcome.SUCCESS, 0)
+        return sum(level.outcomes.get(Outcome.SUCCESS, 0) for level in self.levels)
 
     def as_json(self) -> bytes:
-        """The result as a JSON document; seconds, tokens per second, requests per second."""
-        summaries = {name: summary.model_dump(mode="json") for name, summary in self.level.metrics.items()}
+        """The result as a JSON document; seconds, tokens per second, requests per second.
+
+        A single level stands at the top; a ladder stands in `levels`, which is always there.
+        """
+        levels = [_level_document(level) for level in self.levels]
         document = {
             "model": self.model,
             "workload": self.workload.model_dump(mode="json"),
             "complete": self.complete,
             "prompt_length_counted_by": self.counted_by,
-            "requests": self.level.requests,
-            "duration_s": self.level.duration_s,
-            "steady_s": self.level.steady_s,
-            "outcomes": {str(outcome): count for outcome, count in self.level.outcomes.items()},
-            "success_rate": self.level.success_rate,
-            "metrics": summaries | self.level.scalars,
-            "prompt_tokens": self.level.prompt_tokens.model_dump(mode="json"),
-            "completion_tokens": self.level.completion_tokens.model_dump(mode="json"),
+            "prompts_inexact": self.inexact,
             "first_error": self.first_error,
+            **(levels[0] if len(levels) == 1 else {}),
+            "levels": levels,
         }
         return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def _level_document(level: LevelResult) -> dict[str, Any]:
+    summaries = {name: summary.model_dump(mode="json") for name, summary in level.metrics.items()}
+    return {
+        "concurrency": level.concurrency,
+        "rate_rps": level.rate_rps,
+        "requests": level.requests,
+        "duration_s": level.duration_s,
+        "steady_s": level.steady_s,
+        "outcomes": {str(outcome): count for outcome, count in level.outcomes.items()},
+        "success_rate": level.success_rate,
+        "valid": level.valid,
+        "metrics": summaries | level.scalars,
+        "prompt_tokens": level.prompt_tokens.model_dump(mode="json"),
+        "completion_tokens": level.completion_tokens.model_dump(mode="json"),
+        "concerns": [concern.model_dump(mode="json") for concern in level.concerns],
+    }
 
 
 def ask_for(
     url: str,
     *,
     model: str,
-    concurrency: int,
-    requests: int,
-    input_tokens: int,
-    output_tokens: int,
-    endpoint: str,
-    exact: bool,
-    warmup: int,
-    timeout_s: float,
-    seed: int | None,
+    workload: Mapping[str, Any],
+    headers: Sequence[str] = (),
+    key_variable: str = KEY_VARIABLE,
+    workers: int = 1,
+    tokenizer: Path | None = None,
 ) -> Asked:
-    """Check what was typed. Raises ParamsError or EndpointError with a sentence."""
+    """Check what was typed.
+
+    Args:
+        url: of the server, as a person types it.
+        model: name the server knows.
+        workload: fields of `Workload`; name, warm-up and seed have defaults here.
+        headers: further headers as `Name: value`.
+        key_variable: environment variable that holds the API key.
+        workers: load processes.
+        tokenizer: a tokenizer.json, or a folder that holds one.
+
+    Raises:
+        ParamsError, EndpointError: something cannot be followed.
+    """
     root, base = split_url(url)
-    if endpoint not in PATHS:
-        raise ParamsError(f"--endpoint is {' or '.join(PATHS)}, got '{endpoint}'")
-    if requests < concurrency:
+    defaults = {"name": "bench", "seed": secrets.randbelow(2**31)}
+    checked = parse(Workload, defaults | {k: v for k, v in workload.items() if v is not None}, "lab bench")
+    largest = max(checked.concurrency, default=0)
+    if checked.requests_per_level < largest:
         raise ParamsError(
-            f"{requests} requests never keep {concurrency} in flight", f"use --requests {concurrency * 4} or more"
+            f"{checked.requests_per_level} requests never keep {largest} in flight",
+            f"use --requests {largest * 4} or more",
         )
-    workload = parse(
-        Workload,
-        {
-            "name": "bench",
-            "endpoint": endpoint,
-            "input_tokens": input_tokens,
-            "shared_prefix_tokens": 0,
-            "output_tokens": output_tokens,
-            "exact_output": exact,
-            "concurrency": [concurrency],
-            "requests_per_level": requests,
-            "warmup_requests": warmup,
-            "timeout_s": timeout_s,
-            "seed": secrets.randbelow(2**31) if seed is None else seed,
-        },
-        "lab bench",
-    )
-    key = os.environ.get(KEY_VARIABLE)
-    if key and not key.isascii():
-        raise ParamsError(f"{KEY_VARIABLE} holds characters that cannot be sent in a header")
-    return Asked(root, base, model, workload, (("Authorization", f"Bearer {key.strip()}"),) if key else ())
+    key = os.environ.get(key_variable)
+    if key is None and key_variable != KEY_VARIABLE:
+        raise ParamsError(f"the environment variable {key_variable} is not set", f"export {key_variable}=…")
+    pairs = [_header(line) for line in headers]
+    if key:
+        pairs.append(_header(f"Authorization: Bearer {key.strip()}", shown="the API key"))
+    return Asked(root, base, model, checked, tuple(pairs), workers, local_tokenizer(tokenizer) if tokenizer else None)
 
 
 def bench_endpoint(asked: Asked, on_progress: Callable[[Progress], None] | None = None) -> BenchResult:
@@ -136,18 +158,19 @@ def bench_endpoint(asked: Asked, on_progress: Callable[[Progress], None] | None 
         EndpointError: nobody answers there, or it does not know the model.
     """
     _check(asked)
-    count = _tokenizer(asked)
+    count = asked.count_tokens or _tokenizer(asked)
     workload = asked.workload
-    fields = {**NEUTRAL, "max_tokens": workload.output_tokens}
+    fields: dict[str, Any] = {**NEUTRAL, "max_tokens": workload.output_tokens}
     if workload.exact_output:
-        fields |= {"ignore_eos": True}
-    level = build_level(workload, 0, model=asked.model, fields=fields, count_tokens=count)
+        fields["ignore_eos"] = True
+    levels = build_levels(workload, model=asked.model, fields=fields, count_tokens=count)
     job = LoadJob(
         url=asked.base,
         path=PATHS[workload.endpoint],
-        levels=(level,),
+        levels=tuple(level.job for level in levels),
         headers=asked.headers,
         timeout_s=workload.timeout_s,
+        workers=asked.workers,
     )
     result = run_load(job, on_progress)
     measured = [record for record in result.records if not record.warmup]
@@ -155,11 +178,27 @@ def bench_endpoint(asked: Asked, on_progress: Callable[[Progress], None] | None 
     return BenchResult(
         model=asked.model,
         workload=workload,
-        level=measure_level(measured, workload.concurrency[0]),
+        levels=tuple(
+            measure_level(of_level, rung, workload.slo)
+            for level, rung in enumerate(workload.rungs)
+            if (of_level := [record for record in measured if record.level == level])
+        ),
         complete=result.complete,
-        counted_by="server" if count else "words",
+        inexact=sum(level.inexact for level in levels),
+        counted_by="tokenizer" if asked.count_tokens else "server" if count else "words",
         first_error=failed.most_common(1)[0][0] if failed else None,
     )
+
+
+def _header(line: str, shown: str | None = None) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if (
+        not colon
+        or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name)
+        or not re.fullmatch(r"[\t\x20-\x7e]*", value)
+    ):
+        raise ParamsError(f"{shown or 'a --header'} cannot be sent; a header is 'Name: value' in plain characters")
+    return name, value.strip()
 
 
 def _check(asked: Asked) -> None:
@@ -181,10 +220,23 @@ def _check(asked: Asked) -> None:
                 f"{asked.root} does not serve '{asked.model}'; it serves: {', '.join(names[:10])}",
                 f"--model {names[0]}",
             )
+        _check_context(asked, served)
     elif answer.status == 200 and document is None:
         raise EndpointError(
             f"{asked.root} is not an OpenAI-compatible server: /v1/models answers something that is not JSON "
             f"({error_words(answer.body[:60])!r})"
+        )
+
+
+def _check_context(asked: Asked, served: list[Any]) -> None:
+    """Refuse lengths beyond the context limit where the server states one."""
+    limits = [e.get("max_model_len") for e in served if isinstance(e, dict) and e.get("id") == asked.model]
+    longest = (asked.workload.input_tokens or 0) + asked.workload.output_tokens
+    if limits and isinstance(limits[0], int) and longest > limits[0]:
+        raise EndpointError(
+            f"{asked.workload.input_tokens} tokens in and {asked.workload.output_tokens} out are {longest}; "
+            f"'{asked.model}' holds {limits[0]} tokens of context",
+            "use a smaller --input-len or --output-len",
         )
 
 

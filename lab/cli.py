@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -50,6 +50,7 @@ def version() -> None:
 def plan(params: Params) -> None:
     """Show the run plan, the fixed columns and every problem, before anything starts."""
     from lab.plan import find_problems, load_plan
+    from lab.showing import ladder_words
 
     loaded = load_plan(params)
     first = loaded.runs[0].spec
@@ -64,11 +65,10 @@ def plan(params: Params) -> None:
         table.add_row("context limit", f"{spec.context_limit} tokens")
         w = spec.workload
         exact = "exactly " if w.exact_output else "up to "
-        ladder = ", ".join(map(str, w.concurrency))
+        lengths = f"{w.input_tokens} tokens in ({w.shared_prefix_tokens} shared)" if w.input_tokens else w.content
         table.add_row(
             "workload",
-            f"{w.name}: {w.input_tokens} tokens in ({w.shared_prefix_tokens} shared), {exact}{w.output_tokens} out, "
-            f"{w.requests_per_level} requests at concurrency {ladder}",
+            f"{w.name}: {lengths}, {exact}{w.output_tokens} out, {w.requests_per_level} requests {ladder_words(w)}",
         )
         suite = spec.quality
         table.add_row("quality suite", f"{suite.name} {suite.version}" if suite else "not applicable: seeded text")
@@ -215,17 +215,80 @@ def engines(name: Annotated[str | None, typer.Argument(metavar="[NAME]")] = None
 
 
 @app.command()
+def metrics(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: RunsDir = None) -> None:
+    """Compute every metric of a run again from its raw records, as JSON."""
+    from lab.evidence import open_store
+
+    store = open_store(runs_dir)
+    print(store.metrics_json(run_id))
+
+
+@app.command()
+def calibrate(
+    streams: Annotated[str, typer.Option("--streams", help="Rungs of the ladder")] = "1,16,64,256,1024",
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Load processes")] = 1,
+    if_missing: Annotated[bool, typer.Option("--if-missing", help="Do nothing when this machine has one")] = False,
+    json_path: Annotated[
+        Path | None, typer.Option("--json", metavar="OUT", help="Write the certificate there too")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Certify the instrument on this machine against a server that knows its own timing."""
+    from lab.calibrate import calibrate as certify
+    from lab.environment import capture
+    from lab.evidence import open_store, write_atomically
+    from lab.progress import CalibrateProgress
+    from lab.showing import describe_certificate
+
+    store, environment = open_store(runs_dir), capture()
+    if if_missing and store.certificate(environment) is not None:
+        out.print("this machine has a certificate for this version of the lab")
+        return
+    ladder = _ladder(streams, "--streams", int)
+    _require_folder(json_path)
+    with CalibrateProgress(err) as progress:
+        certificate = certify(ladder, workers, progress.show)
+    path = store.keep_certificate(environment, certificate)
+    describe_certificate(certificate, out)
+    out.print(f"kept for runs on this machine: {path}", soft_wrap=True)
+    if json_path is not None:
+        write_atomically(json_path, certificate.model_dump_json(indent=1).encode() + b"\n")
+
+
+@app.command()
 def bench(
     url: Annotated[str, typer.Argument(metavar="URL", help="An OpenAI-compatible server, with or without /v1")],
     model: Annotated[str, typer.Option("--model", help="Model name the server knows")],
-    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Requests in flight")] = 1,
-    requests: Annotated[int, typer.Option("--requests", min=1, help="Measured requests")] = 16,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", min=1, help="Requests in flight [default: 1]")
+    ] = None,
+    ladder: Annotated[
+        str | None, typer.Option("--ladder", help="Several concurrencies, or several rates with --arrival: 1,8,64")
+    ] = None,
+    rate: Annotated[float | None, typer.Option("--rate", help="Open loop: requests a second")] = None,
+    arrival: Annotated[
+        str | None, typer.Option("--arrival", help="Open loop: poisson or constant [default: poisson]")
+    ] = None,
+    requests: Annotated[int, typer.Option("--requests", min=1, help="Measured requests of a level, the most")] = 16,
+    duration_s: Annotated[
+        float | None, typer.Option("--duration", help="Send nothing later than this into a level, seconds")
+    ] = None,
     input_len: Annotated[int, typer.Option("--input-len", min=1, help="Tokens of each prompt")] = 128,
     output_len: Annotated[int, typer.Option("--output-len", min=1, help="Tokens of each answer")] = 64,
+    shared_prefix: Annotated[int, typer.Option("--shared-prefix", min=0, help="Tokens all prompts have in common")] = 0,
     endpoint: Annotated[str, typer.Option("--endpoint", help="chat or completions")] = "chat",
     exact: Annotated[bool, typer.Option("--exact/--no-exact", help="Ask for exactly the output length")] = True,
+    slo: Annotated[str | None, typer.Option("--slo", help="Count goodput: ttft=0.5,tpot=0.05,e2e=10 (seconds)")] = None,
     warmup: Annotated[int, typer.Option("--warmup", min=0, help="Requests sent before the measured ones")] = 1,
     timeout_s: Annotated[float, typer.Option("--timeout", min=0.001, help="Limit of one request, seconds")] = 600.0,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Load processes")] = 1,
+    tokenizer: Annotated[
+        Path | None, typer.Option("--tokenizer", help="A tokenizer.json, when the server cannot be asked")
+    ] = None,
+    headers: Annotated[list[str] | None, typer.Option("--header", help="A further header, 'Name: value'")] = None,
+    key_variable: Annotated[
+        str, typer.Option("--api-key-env", metavar="NAME", help="Variable that holds the API key")
+    ] = "OPENAI_API_KEY",
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Of the prompts [default: a new one each time]")
     ] = None,
@@ -234,26 +297,46 @@ def bench(
     """Drive any OpenAI-compatible endpoint and say what a client sees."""
     from lab.bench import ask_for, bench_endpoint
     from lab.progress import BenchProgress
-    from lab.showing import describe_level
+    from lab.showing import describe_bench
 
+    open_loop = rate is not None or arrival is not None
+    if rate is not None and concurrency is not None:
+        raise LabError("--rate drives an open loop and --concurrency a closed one; give one of them")
+    if ladder is not None and (rate is not None or concurrency is not None):
+        raise LabError("--ladder holds the levels; leave --rate and --concurrency out")
+    if open_loop and rate is None and ladder is None:
+        raise LabError("an open loop needs --rate, or --ladder with several rates")
+    rungs = {
+        "arrival": (arrival or "poisson") if open_loop else "closed",
+        "rate_rps": (_ladder(ladder, "--ladder", float) if ladder else (rate,)) if open_loop else None,
+        "concurrency": None if open_loop else _ladder(ladder, "--ladder", int) if ladder else (concurrency or 1,),
+    }
     asked = ask_for(
         url,
         model=model,
-        concurrency=concurrency,
-        requests=requests,
-        input_tokens=input_len,
-        output_tokens=output_len,
-        endpoint=endpoint,
-        exact=exact,
-        warmup=warmup,
-        timeout_s=timeout_s,
-        seed=seed,
+        workload={
+            **rungs,
+            "endpoint": endpoint,
+            "input_tokens": input_len,
+            "shared_prefix_tokens": shared_prefix,
+            "output_tokens": output_len,
+            "exact_output": exact,
+            "requests_per_level": requests,
+            "duration_s": duration_s,
+            "slo": _slo(slo),
+            "warmup_requests": warmup,
+            "timeout_s": timeout_s,
+            "seed": seed,
+        },
+        headers=headers or (),
+        key_variable=key_variable,
+        workers=workers,
+        tokenizer=tokenizer,
     )
-    if json_path is not None and not json_path.parent.is_dir():
-        raise LabError(f"{json_path.parent} does not exist; --json needs a folder that does")
+    _require_folder(json_path)
     with BenchProgress(err) as progress:
         result = bench_endpoint(asked, progress.show)
-    describe_level(result, out)
+    describe_bench(result, out)
     if json_path is not None:
         from lab.evidence import write_atomically
 
@@ -261,7 +344,43 @@ def bench(
     if not result.complete:
         raise typer.Exit(130)
     if not result.successes:
-        raise LabError(f"no request succeeded; {result.first_error}")
+        hint = (
+            "run again with --no-exact: the server may not know ignore_eos"
+            if exact and "400" in str(result.first_error)
+            else None
+        )
+        raise LabError(f"no request succeeded; {result.first_error}", hint)
+
+
+N = TypeVar("N", int, float)
+
+
+def _ladder(words: str, option: str, kind: type[N]) -> tuple[N, ...]:
+    """Numbers separated by commas."""
+    try:
+        return tuple(kind(word) for word in words.split(","))
+    except ValueError:
+        raise LabError(f"{option} takes numbers separated by commas, got '{words}'") from None
+
+
+def _slo(words: str | None) -> dict[str, float] | None:
+    """`ttft=0.5,tpot=0.05` as limits in seconds."""
+    if words is None:
+        return None
+    names = {"ttft": "ttft_s", "tpot": "tpot_s", "e2e": "e2e_latency_s"}
+    limits = {}
+    for part in words.split(","):
+        name, _, value = part.partition("=")
+        try:
+            limits[names[name.strip()]] = float(value)
+        except (KeyError, ValueError):
+            raise LabError(f"--slo is like ttft=0.5,tpot=0.05,e2e=10 in seconds, got '{words}'") from None
+    return limits
+
+
+def _require_folder(path: Path | None) -> None:
+    if path is not None and not path.parent.is_dir():
+        raise LabError(f"{path.parent} does not exist; --json needs a folder that does")
 
 
 @app.command("reference-engine", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

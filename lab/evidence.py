@@ -10,6 +10,8 @@
         requests.parquet     one row a request, every chunk's arrival in it
         server_metrics.parquet   what the engine exposed while it was measured
         emissions.jsonl      reference engine only: when it sent each chunk
+        certificate.json     what the instrument was shown to hold on this machine; not there when it was not calibrated
+        schemas.json         structured output only: the schema of each item
         quality.json         scores of the suite
         samples.jsonl        one line an item of the suite
         engine.log           what the engine printed
@@ -40,12 +42,16 @@ from lab.environment import Environment
 from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
 from lab.load.driver import LevelCost
 from lab.metrics.catalog import measure_level
-from lab.metrics.instrument import Emission, check_instrument
+from lab.metrics.concerns import certificate_concern
+from lab.metrics.instrument import ClientCost, check_instrument
+from lab.metrics.structured import classify
 from lab.params import PARAMS_FOLDER
 from lab.quality.replies import QualityItem
 from lab.records import (
     Capabilities,
-    Instrument,
+    Certificate,
+    Emission,
+    InstrumentLevel,
     LevelResult,
     Preparation,
     QualityResult,
@@ -53,7 +59,7 @@ from lab.records import (
     RunId,
     RunState,
 )
-from lab.spec import Frozen, Name, RunSpec, Sha256
+from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
 from lab.version import __version__
 from lab.watch import Sample
 from lab.weights import sha256_of
@@ -105,6 +111,17 @@ class LaunchRecord(Frozen):
     capabilities: Capabilities
 
 
+class PromptFacts(Frozen):
+    """How far the prompts of a level are what was asked."""
+
+    inexact: int
+    """Counted, and not of the asked length."""
+    uncounted: int
+    """Nobody could count them."""
+    repeated: int
+    """Sent again within this run: a prefix cache knows them."""
+
+
 class LoadFacts(Frozen):
     """Facts of the load that belong to no single request."""
 
@@ -112,6 +129,8 @@ class LoadFacts(Frozen):
     """`perf_counter` second that is 0 in requests.parquet."""
     complete: bool
     costs: tuple[LevelCost, ...]
+    prompts: tuple[PromptFacts, ...] = ()
+    """One for each level."""
     metrics_reason: str | None
     """Why there is no server_metrics.parquet; None when there is one."""
 
@@ -136,7 +155,10 @@ class RunRecord(Frozen):
     launch: LaunchRecord | None
     preparation: Preparation | None
     levels: tuple[LevelResult, ...]
-    instrument: tuple[Instrument, ...]
+    prompts: tuple[PromptFacts, ...]
+    instrument: tuple[InstrumentLevel, ...]
+    certificate: Certificate | None
+    """What the instrument had been shown to hold on this machine; None: it had not been calibrated."""
     quality: QualityResult | None
     manifest_sha256: Sha256 | None
     """None for a bundle that is not sealed."""
@@ -259,7 +281,21 @@ class EvidenceStore:
         files = {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file()}
         self.write(run_id, "manifest.json", Manifest(run_id=run_id, lab_version=__version__, files=files))
 
+    def keep_certificate(self, environment: Environment, certificate: Certificate) -> Path:
+        """Keep a certificate for runs on this machine; it replaces an older one. Raises EvidenceError."""
+        path = self._certificate_path(environment)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, certificate.model_dump_json(indent=1).encode() + b"\n")
+        except OSError as problem:
+            raise EvidenceError(f"{path} could not be written: {problem.strerror}") from None
+        return path
+
     # reading
+
+    def certificate(self, environment: Environment) -> Certificate | None:
+        """The certificate made on this machine with this version of the lab, or None."""
+        return self._optional(self._certificate_path(environment), Certificate)
 
     def run_ids(self) -> tuple[str, ...]:
         """Every bundle, oldest first."""
@@ -300,11 +336,7 @@ class EvidenceStore:
         """
         folder, spec = self.path(run_id), self.spec(run_id)
         records = self.requests(run_id)
-        levels = tuple(
-            measure_level(of_level, concurrency)
-            for level, concurrency in enumerate(spec.workload.concurrency)
-            if (of_level := [record for record in records if record.level == level])
-        )
+        certificate = self._optional(folder / "certificate.json", Certificate)
         manifest = folder / "manifest.json"
         return RunRecord(
             run_id=run_id,
@@ -313,11 +345,27 @@ class EvidenceStore:
             environment=self._optional(folder / "environment.json", Environment),
             launch=self._optional(folder / "launch.json", LaunchRecord),
             preparation=self._optional(folder / "preparation.json", Preparation),
-            levels=levels,
+            levels=tuple(
+                self._level(run_id, spec, rung, of_level, certificate)
+                for level, rung in enumerate(spec.workload.rungs)
+                if (of_level := [record for record in records if record.level == level])
+            ),
+            prompts=facts.prompts if (facts := self._optional(folder / "load.json", LoadFacts)) else (),
             instrument=self._instrument(run_id, spec, records),
+            certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),
             manifest_sha256=sha256_of(manifest) if manifest.exists() else None,
         )
+
+    def metrics_json(self, run_id: str) -> str:
+        """Every metric of a run, computed from its raw records now, as a JSON document."""
+        record = self.read(run_id)
+        document = {
+            "run_id": run_id,
+            "spec_digest": record.spec.spec_digest,
+            "levels": [level.model_dump(mode="json") for level in record.levels],
+        }
+        return json.dumps(document, indent=1)
 
     def verify(self, run_id: str) -> tuple[str, ...]:
         """Everything that is wrong with a bundle, in words; empty when it is whole.
@@ -364,22 +412,53 @@ class EvidenceStore:
                     unfinished = run_id
         return done, unfinished
 
-    def _instrument(self, run_id: str, spec: RunSpec, records: Sequence[RequestRecord]) -> tuple[Instrument, ...]:
+    def _certificate_path(self, environment: Environment) -> Path:
+        machine = [environment.hostname, environment.cpu_model, environment.cpu_cores, environment.python, __version__]
+        return self.root / "certificates" / f"{digest(machine)[:16]}.json"
+
+    def _level(
+        self,
+        run_id: str,
+        spec: RunSpec,
+        rung: Rung,
+        records: Sequence[RequestRecord],
+        certificate: Certificate | None,
+    ) -> LevelResult:
+        """A level with what the records alone do not say: its schemas and the instrument it stands on."""
+        measured = [record for record in records if not record.warmup]
+        level = measure_level(measured, rung, spec.workload.slo)
+        concern = certificate_concern(measured, rung, certificate)
+        return level.model_copy(
+            update={
+                "concerns": level.concerns + ((concern,) if concern else ()),
+                "structured": classify(measured, self._schemas(run_id)),
+            }
+        )
+
+    def _schemas(self, run_id: str) -> dict[str, Any]:
+        path = self.path(run_id) / "schemas.json"
+        schemas: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+        return schemas
+
+    def _instrument(self, run_id: str, spec: RunSpec, records: Sequence[RequestRecord]) -> tuple[InstrumentLevel, ...]:
         folder = self.path(run_id)
         facts = self._optional(folder / "load.json", LoadFacts)
         if facts is None or not (folder / "emissions.jsonl").exists():
             return ()
         emissions = dict(_emissions(folder / "emissions.jsonl"))
-        costs = {cost.level: cost.cpu_s for cost in facts.costs}
+        costs = {
+            cost.level: ClientCost(cpu_s=cost.cpu_s, rss_mib=cost.rss_mib, loop_lag_s=cost.loop_lag_s)
+            for cost in facts.costs
+        }
         checks = (
             check_instrument(
                 [record for record in records if record.level == level],
                 emissions,
-                concurrency=concurrency,
+                rung=rung,
                 zero_s=facts.zero_s,
-                cpu_s=costs.get(level),
+                cost=costs.get(level),
             )
-            for level, concurrency in enumerate(spec.workload.concurrency)
+            for level, rung in enumerate(spec.workload.rungs)
         )
         return tuple(check for check in checks if check is not None)
 
@@ -408,6 +487,7 @@ REQUESTS_SCHEMA = pa.schema(
         ("level", pa.int32()),
         ("index", pa.int32()),
         ("request_id", pa.string()),
+        ("item", pa.string()),
         ("warmup", pa.bool_()),
         ("intended_send_s", pa.float64()),
         ("send_s", pa.float64()),

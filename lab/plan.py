@@ -11,6 +11,7 @@ from pydantic import Field
 from lab import rules, weights
 from lab.engines import adapter_for
 from lab.errors import LabError, ParamsError, UndecidedPlan, nearest
+from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
 from lab.quality.suite import load_suite
 from lab.spec import Frozen, LaunchProfile, Name, RunSpec, Sampling, SuiteRef, Table, Workload, digest, match_id
@@ -67,6 +68,8 @@ class Group(Frozen):
     table: Table
     subject: str | None
     """The field that varies; None when the group has one run."""
+    source: Path | None
+    """Where the workload's prompts or schemas come from; None for words. Private."""
     specs: tuple[RunSpec, ...]
     match_id: str
 
@@ -81,6 +84,8 @@ class PlannedRun(Frozen):
     spec: RunSpec
     models_folder: Path
     """Where the model file lies. Private."""
+    source: Path | None
+    """Where prompts or schemas come from; None for words. Private."""
     repeat: int
     """0 for the first launch of this spec."""
 
@@ -150,6 +155,7 @@ def load_plan(path: Path) -> RunPlan:
             group=group,
             spec=spec,
             models_folder=folder / "models",
+            source=group.source,
             repeat=repeat,
         )
         for repeat in range(plan_file.repeats)
@@ -182,20 +188,18 @@ def find_weights(run: PlannedRun) -> Path | None:
 
 def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, folder: Path, where: str) -> Group:
     model = weights.read_model(entry.model or plan.model, folder / "models")
-    workload = _workload(entry.workload or plan.workload, folder, where)
+    workload, source = _workload(entry.workload or plan.workload, folder, where)
     context_limit = entry.context_limit or plan.context_limit
-    longest = workload.input_tokens + workload.output_tokens + TEMPLATE_ALLOWANCE
+    longest = (workload.input_tokens or 0) + workload.output_tokens + TEMPLATE_ALLOWANCE
     if longest > context_limit:
         raise ParamsError(
             f"{where}: workload {workload.name} needs up to {longest} tokens of context "
-            f"({workload.input_tokens} in, {workload.output_tokens} out, {TEMPLATE_ALLOWANCE} for the template); "
+            f"({workload.input_tokens or 'unknown'} in, {workload.output_tokens} out, "
+            f"{TEMPLATE_ALLOWANCE} for the template); "
             f"context_limit is {context_limit}"
         )
-    if workload.shared_prefix_tokens >= workload.input_tokens:
-        raise ParamsError(
-            f"{where}: workload {workload.name} shares {workload.shared_prefix_tokens} of {workload.input_tokens} "
-            "input tokens; at least one has to differ"
-        )
+    if workload.content == "structured-output" and workload.endpoint != "chat":
+        raise ParamsError(f"{where}: workload {workload.name}: structured output is asked for on the chat endpoint")
     assert plan.preparation_counts is not None
     specs = []
     for run in entry.runs:
@@ -224,19 +228,36 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
         varied = rules.subject(specs)
     except LabError as problem:
         raise type(problem)(f"{where}, {table}: {problem.what}", problem.next_step) from None
-    return Group(table=table, subject=varied, specs=tuple(specs), match_id=match_id(tuple(specs)))
+    return Group(table=table, subject=varied, source=source, specs=tuple(specs), match_id=match_id(tuple(specs)))
 
 
-def _workload(value: str | dict[str, Any], folder: Path, where: str) -> Workload:
-    if isinstance(value, str):
-        path = folder / "workloads" / f"{value}.yaml"
-        return parse(Workload, {"name": value} | read_mapping(path), shown(path))
-    changed = dict(value)
-    use = changed.pop("use", None)
+def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Workload, Path | None]:
+    """A workload and the file its prompts come from: a name, or `use` with the fields to change."""
+    changed = {} if isinstance(value, str) else dict(value)
+    use = value if isinstance(value, str) else changed.pop("use", None)
     if not isinstance(use, str):
         raise ParamsError(f"{where}: workload: a mapping needs 'use' with the name of a file of params/workloads/")
-    base = _workload(use, folder, where).model_dump()
-    return parse(Workload, base | changed, f"{where}: workload")
+    path = folder / "workloads" / f"{use}.yaml"
+    fields = {"name": use} | read_mapping(path)
+    place = shown(path)
+    if changed:
+        if changed.get("arrival", fields.get("arrival", "closed")) != fields.get("arrival", "closed"):
+            fields.pop("concurrency", None)  # a ladder belongs to its arrival law
+            fields.pop("rate_rps", None)
+        fields, place = fields | changed, f"{where}: workload"
+    named = fields.pop("source", None)
+    if named is None:
+        workload = parse(Workload, fields, place)
+        if workload.content != "words":
+            raise ParamsError(f"{place}: content {workload.content} needs 'source' with the file it comes from")
+        return workload, None
+    if not isinstance(named, str) or not named:
+        raise ParamsError(f"{place}: source is the name of a file, got {named!r:.60}")
+    source = path.parent / Path(named).expanduser()
+    content = str(fields.get("content", "words"))
+    if content == "words":
+        raise ParamsError(f"{place}: content words has no source; say content: own-traffic or structured-output")
+    return parse(Workload, fields | {"source_sha256": read_source(content, source).sha256}, place), source
 
 
 def _profile(run: RunEntry, engine: str, folder: Path, where: str) -> LaunchProfile:

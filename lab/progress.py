@@ -13,6 +13,7 @@ from rich.text import Text
 
 from lab.load.driver import Progress
 from lab.run import RunEvent
+from lab.spec import Rung
 
 PLAIN_EVERY_S = 5.0
 """Without a terminal a line is printed at each step and at most this often within one."""
@@ -86,3 +87,12 @@ class BenchProgress(_Line):
             progress.phase,
             complete=progress.done == progress.total,
         )
+
+
+class CalibrateProgress(_Line):
+    """Progress of `lab calibrate`."""
+
+    def show(self, rung: Rung, progress: Progress) -> None:
+        """Show how far a rung is."""
+        level = f"{rung.concurrency} streams" if rung.concurrency else f"{rung.rate_rps:g} requests a second"
+        self.change(f"{level}  {progress.phase}  {progress.done}/{progress.total} requests", level)

@@ -76,6 +76,8 @@ class RequestRecord(Frozen):
     """Index of the request within its level."""
     request_id: str = ""
     """X-Request-Id as sent."""
+    item: str | None = None
+    """Which item of the workload's source it was made from; None for words. Private."""
     warmup: bool = False
     """Warm-up requests are kept as evidence and never counted."""
     intended_send_s: float
@@ -133,10 +135,61 @@ class Summary(Frozen):
     """Why the values are None; None when they are there."""
 
 
+class ConcernCode(StrEnum):
+    """Why the numbers of a level are to be read with care."""
+
+    SCHEDULE_LAG = "schedule-lag"
+    """Requests were sent later than the open loop wanted: the level is invalid."""
+    FEW_REQUESTS = "few-requests"
+    """Too few successes for the quantiles printed."""
+    DRIFT = "drift"
+    """The second half of the level differs from the first."""
+    OUTLIERS = "outliers"
+    """Single requests took far longer than the rest."""
+    LENGTHS_DIFFER = "lengths-differ"
+    """Answers have different lengths, so rates in tokens and in requests say different things."""
+    NO_USAGE = "no-usage"
+    """The server did not count tokens: nothing per token can be said."""
+    BEYOND_CERTIFICATE = "beyond-certificate"
+    """More streams than the instrument has been shown to hold."""
+    NO_CERTIFICATE = "no-certificate"
+    """The instrument has not been calibrated on this machine."""
+
+
+class Concern(Frozen):
+    """One reason for care, with the value that raised it and the limit it passed."""
+
+    code: ConcernCode
+    value: float | None = None
+    limit: float | None = None
+
+    @property
+    def invalidates(self) -> bool:
+        """True when the level must not be read at all."""
+        return self.code is ConcernCode.SCHEDULE_LAG
+
+
+class Structured(StrEnum):
+    """What became of one request that asked for JSON of a schema."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    """A complete answer that is not JSON, or does not fit the schema."""
+    TRUNCATED = "truncated"
+    """Cut at the length limit."""
+    REFUSED = "refused"
+    """The engine did not take the schema: HTTP 400, 422 or 501."""
+    FAILED = "failed"
+    """Ended otherwise; counted under its outcome too."""
+
+
 class LevelResult(Frozen):
     """What one rung of the ladder gave."""
 
-    concurrency: int
+    concurrency: int | None
+    """Requests in flight that were aimed at; None in an open loop."""
+    rate_rps: float | None = None
+    """Requests a second that were aimed at; None in a closed loop."""
     requests: int
     outcomes: dict[Outcome, int]
     """Count of each outcome that occurred."""
@@ -150,6 +203,14 @@ class LevelResult(Frozen):
     """Metrics of `lab.metrics.catalog` that have one value per request."""
     scalars: dict[str, float | None]
     """Metrics that have one value per level, for instance `output_tok_per_s`."""
+    structured: dict[Structured, int] | None = None
+    """Counts of requests that asked for JSON of a schema; None when none did."""
+    concerns: tuple[Concern, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """False when the level must not be read."""
+        return not any(concern.invalidates for concern in self.concerns)
 
     @property
     def success_rate(self) -> float:
@@ -209,21 +270,71 @@ class Capabilities(Frozen):
         return any(check.name == name and check.result == "pass" for check in self.checks)
 
 
-class Instrument(Frozen):
-    """What the instrument measured against a server that knows its own timing, worst level first."""
+class Emission(Frozen):
+    """What the server says about one request, on the clock the client uses too."""
 
-    concurrency: int
+    received_s: float
+    """When the request had been read completely."""
+    chunk_s: tuple[float, ...]
+    """Taken immediately before each chunk was sent."""
+    chunk_kind: tuple[ChunkKind, ...]
+    late_s: tuple[float, ...] = ()
+    """How late each token was against the server's own schedule."""
+
+
+class InstrumentLevel(Frozen):
+    """The instrument on one rung, against a server that knows its own timing."""
+
+    concurrency: int | None
+    """Streams in flight; None in an open loop."""
+    rate_rps: float | None
+    """Requests a second; None in a closed loop."""
     requests: int
-    ttft_true_s: float
-    """Mean, from the moments the server says it sent each chunk."""
-    ttft_error_s: float
-    """Mean of measured minus true."""
-    chunk_lag_p50_s: float
-    """Arrival of a chunk minus the moment the server sent it, median."""
-    chunk_lag_p99_s: float
+    """Successes that could be matched with the server's own record, chunk by chunk."""
     chunks: int
+    ttft_true_s: Summary
+    """From the request being handed to the socket to the moment the server sent the first token."""
+    ttft_error_s: Summary
+    """Measured minus true."""
+    request_transit_s: Summary
+    """From the request being handed to the socket to the server having read it: part of the true time, and
+    long where the server itself is behind with reading."""
+    chunk_lag_s: Summary
+    """Arrival of a chunk minus the moment the server sent it."""
+    gap_error_s: Summary
+    """Measured minus true gap between consecutive token-bearing chunks."""
+    schedule_error_s: Summary
+    """Actual minus intended send; in a closed loop there is no schedule."""
+    loop_lag_s: Summary
+    """How late the load process's own timer fired: what it could not have noticed."""
     client_cpu_s_per_chunk: float | None
-    """CPU seconds of the load process for each chunk; None when it could not be read."""
+    """CPU seconds of the load processes for each chunk; None when it could not be read."""
+    client_rss_mib: float | None
+    """Most memory of one load process."""
+    server_late_s: Summary
+    """How late the server itself was against its own schedule: not the client's error."""
+
+
+class InstrumentLimits(Frozen):
+    """The error the instrument promises to stay below."""
+
+    ttft_error_mean_s: float
+    chunk_lag_p99_s: float
+
+
+class Certificate(Frozen):
+    """What the instrument was shown to hold on one class of machine."""
+
+    certificate_id: Annotated[str, StringConstraints(pattern=r"^c-[a-z2-7]{10}$")]
+    lab_version: str
+    week: Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
+    """ISO week in which it was made, UTC."""
+    workers: int
+    """Load processes it was made with."""
+    limits: InstrumentLimits
+    levels: tuple[InstrumentLevel, ...]
+    valid_streams: int
+    """Most streams at which this level and every smaller one stayed within the limits; 0: none did."""
 
 
 class Unscored(StrEnum):

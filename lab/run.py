@@ -23,18 +23,21 @@ from typing import Any
 
 from lab.engines import adapter_for
 from lab.engines.process import EngineProcess, child_environment, free_port
+from lab.engines.reference import read_emissions
 from lab.environment import capture, page_cache_share
-from lab.errors import EndpointError, EngineDied, EngineError, LabError
-from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, RunRecord
+from lab.errors import EngineDied, EngineError, LabError
+from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.leash import Leashed
 from lab.load.driver import LoadJob, LoadResult, Progress, run_load
-from lab.load.prompts import PATHS, build_level, first_request
+from lab.load.ladder import build_levels
+from lab.load.prompts import PATHS, first_request
+from lab.load.sources import Source, read_source
 from lab.params import PARAMS_FOLDER
 from lab.plan import PlannedRun, RunPlan, find_weights
 from lab.preflight import probe
 from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
-from lab.records import CacheState, ChunkKind, Event, Outcome, Preparation, RunState
+from lab.records import CacheState, Event, Outcome, Preparation, RunState
 from lab.watch import EngineWatch
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
@@ -102,7 +105,11 @@ class Run:
         """Capture the machine, launch the engine, send the first request, probe what the engine does."""
         with self._step("prepare"):
             spec, adapter = self.spec, self._adapter
-            self._write("environment.json", capture())
+            environment = capture()
+            self._write("environment.json", environment)
+            certificate = self._store.certificate(environment)
+            if certificate is not None:
+                self._write("certificate.json", certificate)
             weights = find_weights(self._planned)
             cache_state, cache_reason = _cache_state(weights)
             port = free_port()
@@ -151,20 +158,13 @@ class Run:
             engine, workload = self._running(), self.spec.workload
             self._say("throughput", detail="building prompts")
             fields, _ = self._request_fields()
-            levels = [
-                build_level(
-                    workload,
-                    level,
-                    model=self._model,
-                    fields=fields,
-                    count_tokens=(lambda text: self._adapter.count_tokens(engine.endpoint, text))
-                    if self._can_tokenize
-                    else None,
-                )
-                for level in range(len(workload.concurrency))
-            ]
+            count = (lambda text: self._adapter.count_tokens(engine.endpoint, text)) if self._can_tokenize else None
+            source = self._source
+            levels = build_levels(workload, model=self._model, fields=fields, count_tokens=count, source=source)
+            if source is not None and (schemas := source.schemas):
+                self._write("schemas.json", json.dumps(schemas).encode())
             with EngineWatch(engine.endpoint, self._adapter.metrics_path) as watch:
-                result = run_load(self._job(*levels), self._say_load)
+                result = run_load(self._job(*(level.job for level in levels)), self._say_load)
             self._store.write_requests(self.run_id, result.records)
             if watch.samples:
                 self._store.write_metrics(self.run_id, watch.samples)
@@ -174,6 +174,10 @@ class Run:
                     zero_s=result.zero_s,
                     complete=result.complete,
                     costs=result.costs,
+                    prompts=tuple(
+                        PromptFacts(inexact=level.inexact, uncounted=level.uncounted, repeated=level.repeated)
+                        for level in levels
+                    ),
                     metrics_reason=None if watch.samples else watch.reason,
                 ),
             )
@@ -226,6 +230,11 @@ class Run:
             self.close()
         else:
             self._end(*_ending(problem))
+
+    @property
+    def _source(self) -> Source | None:
+        planned = self._planned
+        return None if planned.source is None else read_source(self.spec.workload.content, planned.source)
 
     @property
     def _model(self) -> str:
@@ -296,21 +305,11 @@ class Run:
         """What the reference engine says it sent; other engines do not know."""
         if self.spec.engine != "reference":
             return
-        answer = self._running().endpoint.get("/emitted", timeout_s=30)
-        if answer.status != 200:
-            raise EndpointError(f"the reference engine does not say what it sent: HTTP {answer.status}")
-        kinds = set(ChunkKind)
-        lines = []
-        for line in answer.body.splitlines():
-            whole = json.loads(line)
-            chunks = [(s, k) for s, k in zip(whole["chunk_s"], whole["chunk_kind"], strict=True) if k in kinds]
-            kept = {
-                "request_id": whole["request_id"],
-                "received_s": whole["received_s"],
-                "chunk_s": [s for s, _ in chunks],
-                "chunk_kind": [k for _, k in chunks],
-            }
-            lines.append(json.dumps(kept) + "\n")
+        emissions = read_emissions(self._running().endpoint)
+        lines = (
+            json.dumps({"request_id": request_id, **emission.model_dump(mode="json")}) + "\n"
+            for request_id, emission in emissions.items()
+        )
         self._write("emissions.jsonl", "".join(lines).encode())
 
     def _write(self, name: str, data: Any) -> None:
@@ -325,8 +324,8 @@ class Run:
             "throughput",
             done=progress.done,
             total=progress.total,
-            detail=f"level {progress.level + 1} of {progress.levels}, {progress.concurrency} in flight, "
-            f"{progress.phase}, {rate:.0f} tok/s so far",
+            detail=f"level {progress.level + 1} of {progress.levels}, {progress.phase}, "
+            f"{progress.in_flight} in flight, {rate:.0f} tok/s so far",
         )
 
 
@@ -497,8 +496,10 @@ def _pass_on(lines: Any, tell: Callable[[Mapping[str, Any]], None]) -> None:
 def _limit_s(planned: PlannedRun) -> float:
     """The most a run may take: every wait inside it runs into its own limit, and a margin."""
     workload = planned.spec.workload
-    requests = sum(-(-(workload.requests_per_level + workload.warmup_requests) // c) for c in workload.concurrency)
-    return adapter_for(planned.spec.engine).start_limit_s + (requests + 2) * workload.timeout_s + 1800.0
+    requests = workload.requests_per_level + workload.warmup_requests
+    waves = sum(-(-requests // (rung.concurrency or requests)) + 1 for rung in workload.rungs)
+    sending_s = sum(workload.requests_per_level / rung.rate_rps for rung in workload.rungs if rung.rate_rps)
+    return adapter_for(planned.spec.engine).start_limit_s + (waves + 2) * workload.timeout_s + sending_s + 1800.0
 
 
 def _ending(problem: BaseException) -> tuple[RunState, str]:

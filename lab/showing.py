@@ -9,9 +9,10 @@ from rich.text import Text
 
 from lab.bench import BenchResult
 from lab.evidence import EvidenceStore
-from lab.records import LevelResult, Outcome, Summary
+from lab.records import Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
+from lab.spec import Workload
 
 LANG = "en"
 """The terminal speaks English; the sentences are those of the report."""
@@ -71,7 +72,7 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     w = spec.workload
     fact(
         "workload",
-        f"{w.name}: {w.input_tokens} in, {w.output_tokens} out, concurrency {', '.join(map(str, w.concurrency))}",
+        f"{w.name}: {w.input_tokens or w.content} in, {w.output_tokens} out, {ladder_words(w)}",
     )
     if record.launch:
         fact("command", " ".join(record.launch.command))
@@ -86,53 +87,148 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
         )
     out.print(facts)
     if record.levels:
-        out.print(_levels(record.levels))
+        _wide(out).print(_levels(record.levels))
     for task in record.quality.tasks if record.quality else ():
         reasons = ", ".join(f"{count} {reason}" for reason, count in task.unscored.items()) or "none"
         error = "" if task.stderr is None else f" ± {task.stderr:.3f} (standard error)"
         score = "no score" if task.score is None else f"{task.score:.3f}{error}"
         out.print(f"quality {task.task}: {score}, n {task.n}, unscored: {reasons}", soft_wrap=True)
-    for check in record.instrument:
+    for level in record.levels:
+        for concern in level.concerns:
+            out.print(f"{_rung(level)}: {_concern(concern)}", soft_wrap=True)
+    for level, prompts in zip(record.levels, record.prompts, strict=False):
+        for count, words in (
+            (prompts.inexact, "are not of the asked length"),
+            (prompts.uncounted, "could not be counted"),
+            (prompts.repeated, "were sent before in this run"),
+        ):
+            if count:
+                out.print(f"{_rung(level)}: {count} prompts {words}", soft_wrap=True)
+    if record.instrument:
+        _wide(out).print(_instrument(record.instrument))
+    if record.certificate:
+        held = record.certificate.valid_streams
         out.print(
-            f"instrument at {check.concurrency} streams: true TTFT {_ms(check.ttft_true_s)}, error "
-            f"{_ms(check.ttft_error_s)}, chunk lag p50 {_ms(check.chunk_lag_p50_s)}, p99 {_ms(check.chunk_lag_p99_s)}",
+            f"certificate {record.certificate.certificate_id}: the instrument holds {held} streams on this machine"
+        )
+    elif record.levels:
+        out.print("no certificate: the instrument was not calibrated on this machine (lab calibrate)")
+
+
+def describe_certificate(certificate: Certificate, out: Console) -> None:
+    """What the instrument was shown to hold."""
+    limits = certificate.limits
+    out.print(
+        f"certificate {certificate.certificate_id}, lab {certificate.lab_version}, "
+        f"{certificate.workers} load process(es)"
+    )
+    _wide(out).print(_instrument(certificate.levels))
+    out.print(
+        f"held up to {certificate.valid_streams} streams: "
+        f"mean TTFT error within {limits.ttft_error_mean_s * 1000:g} ms, "
+        f"99 % of chunks stamped within {limits.chunk_lag_p99_s * 1000:g} ms",
+        soft_wrap=True,
+    )
+
+
+def describe_bench(result: BenchResult, out: Console) -> None:
+    """What `lab bench` saw."""
+    _wide(out).print(_levels(result.levels))
+    counted = {"server": "by the server's tokenizer", "tokenizer": "by the tokenizer file"}
+    how = counted.get(result.counted_by, "as one word, one token (no tokenizer to ask)")
+    for level in result.levels:
+        outcomes = ", ".join(f"{count} {outcome}" for outcome, count in level.outcomes.items())
+        out.print(
+            f"{_rung(level)}: {outcomes}; the server counts {_count(level.prompt_tokens)} in, "
+            f"{_count(level.completion_tokens)} out",
             soft_wrap=True,
         )
-
-
-def describe_level(result: BenchResult, out: Console) -> None:
-    """What `lab bench` saw."""
-    out.print(_levels((result.level,)))
-    how = (
-        "by the server's tokenizer" if result.counted_by == "server" else "as one word, one token (no tokenizer to ask)"
-    )
-    prompt, answer = result.level.prompt_tokens, result.level.completion_tokens
-    out.print(
-        f"prompt length counted {how}; the server counts {_count(prompt)} in, {_count(answer)} out", soft_wrap=True
-    )
-    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in result.level.outcomes.items())
-    out.print(f"outcomes: {outcomes or 'none'}", soft_wrap=True)
+        for concern in level.concerns:
+            out.print(f"  {_concern(concern)}", soft_wrap=True)
+    inexact = f"; {result.inexact} could not be made exact" if result.inexact else ""
+    out.print(f"prompt length counted {how}{inexact}", soft_wrap=True)
     if result.first_error:
         out.print(f"most common failure: {escape(result.first_error)}", soft_wrap=True)
     if not result.complete:
-        out.print("interrupted: these are the requests that had ended", soft_wrap=True)
+        out.print("interrupted: these are the requests that had been started", soft_wrap=True)
+
+
+def ladder_words(workload: Workload) -> str:
+    """The ladder of a workload in words."""
+    if workload.arrival == "closed":
+        return f"at concurrency {', '.join(map(str, workload.concurrency))}"
+    rates = ", ".join(f"{rate:g}" for rate in workload.rate_rps)
+    return f"at {rates} requests a second ({workload.arrival})"
+
+
+def _wide(out: Console) -> Console:
+    """The same output, wide enough for a table of numbers: a terminal may wrap it, nothing is cut off."""
+    return Console(file=out.file, width=max(out.width, 130), highlight=False)
+
+
+def _instrument(levels: tuple[InstrumentLevel, ...]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    titles = (
+        "level",
+        "chunks",
+        "TTFT true",
+        "transit",
+        "error mean",
+        "p99",
+        "lag p50 / p99",
+        "schedule p99",
+        "loop p99",
+        "CPU/chunk",
+        "server late p99",
+    )
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
+    for level in levels:
+        cpu = level.client_cpu_s_per_chunk
+        table.add_row(
+            _rung(level),
+            str(level.chunks),
+            _ms(level.ttft_true_s.mean),
+            _ms(level.request_transit_s.mean),
+            _ms(level.ttft_error_s.mean),
+            _ms(level.ttft_error_s.p99),
+            _quantiles(level.chunk_lag_s),
+            _ms(level.schedule_error_s.p99),
+            _ms(level.loop_lag_s.p99),
+            "—" if cpu is None else f"{cpu * 1e6:.1f} µs",
+            _ms(level.server_late_s.p99),
+        )
+    return table
 
 
 def _levels(levels: tuple[LevelResult, ...]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("in flight", "ok/asked", "out tok/s", "req/s", "TTFT ms", "TPOT ms", "gap ms", "e2e ms"):
+    titles = ["level", "ok/asked", "out tok/s", "req/s", "TTFT ms", "TPOT ms", "gap ms", "e2e ms"]
+    goodput = any(level.scalars["goodput_rps"] is not None for level in levels)
+    for title in titles + ["good/s"] * goodput:
         table.add_column(title, justify="right", no_wrap=True)
     for level in levels:
         good = level.outcomes.get(Outcome.SUCCESS, 0)
         table.add_row(
-            str(level.concurrency),
+            _rung(level),
             f"{good}/{level.requests}",
             _rate(level.scalars["output_tok_per_s"]),
             _rate(level.scalars["request_rps"]),
             *(_quantiles(level.metrics[name]) for name in ("ttft_s", "tpot_s", "chunk_gap_s", "e2e_latency_s")),
+            *([_rate(level.scalars["goodput_rps"])] * goodput),
         )
     table.caption = "latencies: p50 / p99 of the successes; rates over the steady window"
     return table
+
+
+def _rung(level: LevelResult | InstrumentLevel) -> str:
+    return f"{level.concurrency} in flight" if level.rate_rps is None else f"{level.rate_rps:g} req/s"
+
+
+def _concern(concern: Concern) -> str:
+    value = "" if concern.value is None else f" {concern.value:.3g}"
+    limit = "" if concern.limit is None else f" (limit {concern.limit:g})"
+    return f"{'invalid' if concern.invalidates else 'care'}: {concern.code}{value}{limit}"
 
 
 def _seated(seat: str) -> list[Entry]:

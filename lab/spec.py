@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+\-]{0,79}$")]
 """A name that may become part of a file name or a page: letters, digits and `. _ + -`, 80 at most."""
@@ -72,33 +72,96 @@ class Sampling(Frozen):
     seed: int = Field(ge=0)
 
 
+class Slo(Frozen):
+    """What a user is promised; a request is good when it keeps every limit that is set."""
+
+    ttft_s: float | None = Field(default=None, gt=0)
+    tpot_s: float | None = Field(default=None, gt=0)
+    e2e_latency_s: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _promises_something(self) -> Slo:
+        if self.ttft_s is None and self.tpot_s is None and self.e2e_latency_s is None:
+            raise ValueError("an SLO needs at least one of ttft_s, tpot_s and e2e_latency_s")
+        return self
+
+
+class Rung(Frozen):
+    """One level of a ladder: so many requests in flight, or so many a second."""
+
+    concurrency: int | None = None
+    rate_rps: float | None = None
+
+
 class Workload(Frozen):
     """What is asked of the engine, and in which rhythm.
 
-    The arrival law is the closed loop: at every rung of the ladder `concurrency` requests are in flight
-    and a finished one is followed by the next at once.
+    Closed loop: at every rung `concurrency` requests are in flight and a finished one is followed by the
+    next at once. Open loop: requests are sent at moments decided before the first one, whatever the engine
+    does, evenly spaced (`constant`) or with exponential gaps (`poisson`).
     """
 
     name: Name
     endpoint: Literal["chat", "completions"]
     """Which OpenAI route is driven."""
-    input_tokens: int = Field(ge=1, le=1_000_000)
-    """Length of each prompt in tokens of the model, the chat template not counted."""
-    shared_prefix_tokens: int = Field(ge=0)
-    """How many of the input tokens are the same in all prompts; 0 makes every prompt unique."""
+    content: Literal["words", "structured-output", "own-traffic"] = "words"
+    """What the prompts are: seeded words of an exact length, questions with a JSON schema each, or the
+    user's own messages."""
+    source_sha256: Sha256 | None = None
+    """Digest of the file the prompts or schemas come from; None for words. Filled in when planned."""
+    input_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Length of each prompt in tokens of the model, the chat template not counted; None where the content decides."""
+    shared_prefix_tokens: int = Field(default=0, ge=0)
+    """How many of the input tokens are the same within a group of prompts; 0 makes every prompt unique."""
+    prefix_groups: int = Field(default=1, ge=1)
+    """How many different shared prefixes there are; requests take turns."""
     output_tokens: int = Field(ge=1, le=1_000_000)
     """Length asked of each answer."""
     exact_output: bool
     """True asks the engine not to stop early; an answer that is shorter all the same is not a success."""
-    concurrency: tuple[Annotated[int, Field(ge=1, le=65_536)], ...] = Field(min_length=1)
-    """The ladder: one measured level for each number of requests in flight."""
+    arrival: Literal["closed", "constant", "poisson"] = "closed"
+    concurrency: tuple[Annotated[int, Field(ge=1, le=65_536)], ...] = ()
+    """The ladder of a closed loop: one measured level for each number of requests in flight."""
+    rate_rps: tuple[Annotated[float, Field(gt=0, le=1_000_000)], ...] = ()
+    """The ladder of an open loop: one measured level for each number of requests a second."""
     requests_per_level: int = Field(ge=1)
+    """The most requests of a level."""
+    duration_s: float | None = Field(default=None, gt=0)
+    """No request is sent later than this into a level; None: the count decides alone."""
+    slo: Slo | None = None
+    """What goodput is counted against; None: no goodput."""
     warmup_requests: int = Field(ge=0)
     """Sent before each level, with prompts the measured part never uses."""
     timeout_s: float = Field(gt=0)
     """Limit for one request, seconds."""
     seed: int = Field(ge=0)
-    """Decides the prompts."""
+    """Decides the prompts and the moments of an open loop."""
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """The levels in the order in which they are measured."""
+        if self.arrival == "closed":
+            return tuple(Rung(concurrency=concurrency) for concurrency in self.concurrency)
+        return tuple(Rung(rate_rps=rate) for rate in self.rate_rps)
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Workload:
+        if self.arrival == "closed" and (not self.concurrency or self.rate_rps):
+            raise ValueError("a closed loop needs concurrency and has no rate_rps")
+        if self.arrival != "closed" and (not self.rate_rps or self.concurrency):
+            raise ValueError(f"arrival {self.arrival} needs rate_rps and has no concurrency")
+        if self.content == "words" and self.input_tokens is None:
+            raise ValueError("content words needs input_tokens")
+        if self.content != "words" and (self.input_tokens is not None or self.shared_prefix_tokens):
+            raise ValueError(f"content {self.content} decides its own input lengths")
+        if self.content == "structured-output" and self.exact_output:
+            raise ValueError("an answer that has to fit a schema cannot have an exact length: exact_output is false")
+        if self.input_tokens is not None and self.shared_prefix_tokens >= self.input_tokens:
+            raise ValueError(
+                f"{self.shared_prefix_tokens} of {self.input_tokens} input tokens are shared; "
+                "at least one has to differ"
+            )
+        return self
 
 
 class LaunchProfile(Frozen):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.records import Certificate
 from tests.conftest import CHECKOUT, SMALL_PLAN
 
 
@@ -164,9 +166,117 @@ def test_bench_says_what_is_wrong_with_an_endpoint(tmp_path: Path) -> None:
         refused(lab("bench", url, *some, "--json", str(tmp_path / "no" / "out.json")), "does not exist")
         refused(
             lab("bench", url, "--model", "reference", "--input-len", "9000", "--requests", "1"),
-            "no request succeeded",
-            "HTTP 400",
+            "9000 tokens in and 64 out are 9064",
+            "holds 8192 tokens of context",
         )
+        refused(lab("bench", url.replace("http", "https"), *some), "TLS failed")
+        refused(lab("bench", url, *some, "--header", "no colon"), "'Name: value'")
+        refused(lab("bench", url, *some, "--header", "X: a\r\nY: b"), "'Name: value'")
+        refused(lab("bench", url, *some, "--api-key-env", "NO_SUCH_KEY"), "NO_SUCH_KEY is not set")
+        refused(lab("bench", url, *some, "--slo", "speed=1"), "--slo is like ttft=0.5")
+        refused(lab("bench", url, *some, "--ladder", "1,x"), "numbers separated by commas")
+        refused(lab("bench", url, *some, "--rate", "1", "--concurrency", "2"), "give one of them")
+        refused(lab("bench", url, *some, "--arrival", "poisson"), "needs --rate")
+        refused(lab("bench", url, *some, "--rate", "-1"), "rate_rps")
+
+
+def test_bench_climbs_a_ladder_and_counts_goodput(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    some = ("--model", "reference", "--requests", "8", "--input-len", "8", "--output-len", "4", "--json", str(out))
+    with reference("--ttft-s", "0.02", "--tick-s", "0.005") as url:
+        done = lab("bench", url, *some, "--ladder", "1,2,4", "--slo", "ttft=10,tpot=10")
+        assert done.returncode == 0, done.stderr
+        levels = json.loads(out.read_bytes())["levels"]
+        assert [(level["concurrency"], level["outcomes"]) for level in levels] == [
+            (c, {"success": 8}) for c in (1, 2, 4)
+        ]
+        for level in levels:
+            assert level["metrics"]["goodput_rps"] == pytest.approx(level["metrics"]["request_rps"])
+        done = lab("bench", url, *some, "--rate", "40", "--arrival", "constant", "--workers", "2")
+        assert done.returncode == 0, done.stderr
+        result = json.loads(out.read_bytes())
+        assert (result["rate_rps"], result["outcomes"]) == (40.0, {"success": 8})
+        lag = result["metrics"]["schedule_lag_s"]["mean"]
+        assert result["metrics"]["ttft_intended_s"]["mean"] == pytest.approx(result["metrics"]["ttft_s"]["mean"] + lag)
+
+
+def test_an_api_key_is_sent_and_never_written(tmp_path: Path) -> None:
+    seen: list[str | None] = []
+    answer = b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            if self.path.endswith("/chat/completions"):
+                seen.append(self.headers["Authorization"])
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                self.wfile.write(answer)
+            else:
+                self.send_error(404)
+
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    out = tmp_path / "out.json"
+    try:
+        done = lab(
+            "bench", f"http://127.0.0.1:{server.server_address[1]}/v1/", "--model", "m", "--requests", "2",
+            "--no-exact", "--api-key-env", "MY_KEY", "--json", str(out), MY_KEY="sk-very-secret-123",
+        )  # fmt: skip
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert done.returncode == 0, done.stderr
+    assert set(seen) == {"Bearer sk-very-secret-123"}
+    assert "secret" not in out.read_text() + done.stdout + done.stderr
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    with reference("--ttft-s", "0.05", "--tick-s", "0.01") as url:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lab.cli", "bench", url, "--model", "reference", "--requests", "1000",
+             "--output-len", "4", "--input-len", "8", "--json", str(out)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT,
+        )  # fmt: skip
+        assert process.stderr is not None
+        while "measure" not in process.stderr.readline():
+            assert process.poll() is None
+        threading.Event().wait(1.0)  # let some requests end
+        process.send_signal(signal.SIGINT)
+        shown, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in shown
+    result = json.loads(out.read_bytes())
+    assert result["complete"] is False
+    assert 0 < result["outcomes"]["success"] < 1000
+
+
+def test_calibrate_writes_a_certificate_that_runs_on_this_machine_stand_on(plan_folder: Path, tmp_path: Path) -> None:
+    runs, out = tmp_path / "runs", tmp_path / "certificate.json"
+    done = lab("calibrate", "--streams", "2,4", "--runs-dir", str(runs), "--json", str(out))
+    assert done.returncode == 0, done.stderr
+    certificate = Certificate.model_validate_json(out.read_bytes())
+    assert [level.concurrency for level in certificate.levels] == [2, 4, None]
+    assert [level.requests for level in certificate.levels] == [8, 16, 250]
+    # 100 tokens, a role, a finish and a usage chunk for each request
+    assert [level.chunks for level in certificate.levels] == [103 * level.requests for level in certificate.levels]
+    assert lab("calibrate", "--if-missing", "--runs-dir", str(runs)).stdout.startswith("this machine has a certificate")
+    path = plan_folder / "small.yaml"
+    path.write_text(SMALL_PLAN, encoding="utf-8")
+    assert lab("run", str(path), "--runs-dir", str(runs)).returncode == 0
+    (run_id,) = [folder.name for folder in runs.iterdir() if folder.name.startswith("r-")]
+    assert certificate.certificate_id in lab("show", run_id, "--runs-dir", str(runs)).stdout
+    metrics = json.loads(lab("metrics", run_id, "--runs-dir", str(runs)).stdout)
+    assert metrics["levels"][0]["outcomes"] == {"success": 4}
+    refused(lab("calibrate", "--streams", "0", "--runs-dir", str(runs)), "from 1 to 65536")
 
 
 def test_bad_input_gets_a_sentence_and_writes_nothing(plan_folder: Path, tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from lab.endpoint import Endpoint
 from lab.engines.base import HOST, Adapter, Command, Launch
+from lab.errors import EngineError
+from lab.records import ChunkKind, Emission
 from lab.spec import RunSpec
+
+PROGRAM = (sys.executable, "-m", "lab.load.reference")
+"""How the reference engine is started on this machine."""
 
 
 class Reference(Adapter):
@@ -29,7 +35,7 @@ class Reference(Adapter):
         profile = spec.profile
         command = (
             Command()
-            .add(sys.executable, "-m", "lab.load.reference", shown=("lab", "reference-engine"))
+            .add(*PROGRAM, shown=("lab", "reference-engine"))
             .add("--host", HOST)
             .add("--port", port, shown=("--port", "<port>"))
             .add("--model", self.served_name(spec))
@@ -51,3 +57,29 @@ class Reference(Adapter):
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
         answer = endpoint.post("/tokenize", {"content": text}).json()
         return answer.get("count") if isinstance(answer, dict) else None
+
+
+def read_emissions(endpoint: Endpoint) -> dict[str, Emission]:
+    """What the reference engine says it sent, by request id, and have it forgotten.
+
+    Raises:
+        EngineError: it does not say.
+    """
+    answer = endpoint.get("/emitted", timeout_s=60)
+    if answer.status != 200:
+        raise EngineError(f"the reference engine does not say what it sent: HTTP {answer.status}")
+    endpoint.delete("/emitted")
+    kinds = set(ChunkKind)
+    emissions = {}
+    for line in answer.body.splitlines():
+        whole = json.loads(line)
+        chunks = [(s, k) for s, k in zip(whole["chunk_s"], whole["chunk_kind"], strict=True) if k in kinds]
+        emissions[whole["request_id"]] = Emission.model_validate(
+            {
+                "received_s": whole["received_s"],
+                "chunk_s": [s for s, _ in chunks],
+                "chunk_kind": [k for _, k in chunks],
+                "late_s": whole["token_late_s"],
+            }
+        )
+    return emissions

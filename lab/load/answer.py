@@ -44,7 +44,13 @@ class _Stream:
 
 
 def read_answer(
-    exchange: Exchange, *, asked_tokens: int, exact: bool, request_id: str = "", zero_s: float = 0.0
+    exchange: Exchange,
+    *,
+    asked_tokens: int,
+    exact: bool,
+    request_id: str = "",
+    item: str | None = None,
+    zero_s: float = 0.0,
 ) -> RequestRecord:
     """The record of one exchange.
 
@@ -53,6 +59,7 @@ def read_answer(
         asked_tokens: output length that was asked for.
         exact: whether exactly that length was asked for.
         request_id: X-Request-Id as it was sent.
+        item: which item of the workload's source the request was made from.
         zero_s: `perf_counter` second that counts as 0 in the record.
     """
     stream = _Stream()
@@ -67,6 +74,7 @@ def read_answer(
         level=exchange.level,
         index=exchange.index,
         request_id=request_id,
+        item=item,
         warmup=exchange.warmup,
         intended_send_s=exchange.intended_s - zero_s,
         send_s=exchange.send_s - zero_s,

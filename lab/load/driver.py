@@ -1,51 +1,74 @@
-"""Runs a load job in a process of its own and brings back the records.
+"""Runs a load job in processes of its own and brings back the records.
 
-The load process (`lab.load.worker`) stamps and spools; this side renders progress, waits with a limit,
-and reads the spool when the clock no longer matters.
+The load processes (`lab.load.worker`) stamp and spool; this side says when a level starts, renders progress,
+waits with a limit, and reads the spools when the clock no longer matters. Raw exchanges are merged, never
+summaries, so several processes give exactly what one would.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import secrets
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lab.errors import LabError
 from lab.load.answer import read_answer
 from lab.load.spool import read_exchanges
 from lab.records import RequestRecord
 
-START_LIMIT_S = 30.0
-"""How long the load process may take to start and connect, beside the limits of its requests."""
+START_LIMIT_S = 60.0
+"""How long load processes may take to start and connect, beside the limits of their requests."""
+
+HEAD_START_S = 0.02
+"""Between the order to start and the start, so that every process has read the order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelJob:
-    """One rung of the ladder, requests rendered to bytes before the clock starts."""
+    """One rung of the ladder, requests rendered to bytes before the clock starts.
 
-    concurrency: int
+    Attributes:
+        concurrency: requests in flight in a closed loop; None in an open loop.
+        bodies: measured requests.
+        warmup: requests sent before, in a closed loop.
+        asked_tokens: output length that is asked for.
+        exact: whether exactly that length is asked for.
+        items: which item of the workload's source each body was made from; empty for none.
+        offsets_s: when each body is to be sent, seconds from the start of the level; None in a closed loop.
+        duration_s: a closed loop sends no request later than this; None: it sends all.
+    """
+
+    concurrency: int | None
     bodies: tuple[bytes, ...]
     warmup: tuple[bytes, ...] = ()
     asked_tokens: int = 1
     exact: bool = False
+    items: tuple[str | None, ...] = ()
+    offsets_s: tuple[float, ...] | None = None
+    duration_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LoadJob:
-    """Everything the load process needs.
+    """Everything the load processes need.
 
     Attributes:
         url: base URL with its /v1.
         path: route below it.
         headers: further request headers; secrets in them stay in the job file, which is deleted.
         timeout_s: limit of one request, connection included.
+        workers: load processes; one for each core that the engine does not need.
     """
 
     url: str
@@ -53,6 +76,7 @@ class LoadJob:
     levels: tuple[LevelJob, ...]
     headers: tuple[tuple[str, str], ...] = ()
     timeout_s: float = 600.0
+    workers: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +85,6 @@ class Progress:
 
     level: int
     levels: int
-    concurrency: int
     phase: str
     done: int
     total: int
@@ -72,12 +95,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class LevelCost:
-    """What one measured level cost the client."""
+    """What one measured level cost the client, all processes together."""
 
     level: int
     cpu_s: float
     packets: int
     connections: int
+    rss_mib: float
+    """Of the largest process."""
+    loop_lag_s: tuple[float, ...]
+    """How late the loops' own timers fired, every sample of every process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,96 +125,209 @@ class LoadResult:
 def run_load(job: LoadJob, on_progress: Callable[[Progress], None] | None = None) -> LoadResult:
     """Drive an endpoint and return what every request did.
 
-    KeyboardInterrupt stops the load process; what had been measured until then is returned with
-    `complete=False`.
+    KeyboardInterrupt stops the load; what had been measured until then is returned with `complete=False`.
 
     Raises:
-        LabError: the load process itself failed, with its last words.
+        LabError: a load process itself failed, with its last words.
     """
     with tempfile.TemporaryDirectory(prefix="lab-load-") as folder:
-        job_path, spool_path = Path(folder, "job.json"), Path(folder, "spool")
         name = "lab" + secrets.token_hex(4)
-        document = asdict(job) | {"name": name}
-        for level in document["levels"]:
-            level["bodies"] = [body.decode() for body in level["bodies"]]
-            level["warmup"] = [body.decode() for body in level["warmup"]]
-        job_path.touch(mode=0o600)
-        job_path.write_text(json.dumps(document), encoding="utf-8")
-        costs, complete = _watch(job, job_path, spool_path, on_progress)
-        exchanges = sorted(read_exchanges(spool_path), key=lambda e: (e.level, not e.warmup, e.index))
-    zero_s = min((e.send_s for e in exchanges), default=0.0)
-    records = tuple(
-        read_answer(
-            exchange,
-            asked_tokens=job.levels[exchange.level].asked_tokens,
-            exact=job.levels[exchange.level].exact,
-            request_id=f"{name}-{exchange.level}-{'w' if exchange.warmup else 'm'}{exchange.index}",
-            zero_s=zero_s,
+        documents = [_share(job, name, worker) for worker in range(job.workers)]
+        crew = _Crew(Path(folder), documents, _limit_s(job))
+        try:
+            costs, complete = crew.work(len(job.levels), on_progress)
+        finally:
+            crew.dismiss()
+        exchanges = sorted(
+            (exchange for spool in crew.spools for exchange in read_exchanges(spool)),
+            key=lambda exchange: (exchange.level, not exchange.warmup, exchange.index),
         )
-        for exchange in exchanges
-    )
-    return LoadResult(records, costs, complete, zero_s)
+    zero_s = min((exchange.send_s for exchange in exchanges), default=0.0)
+    records = []
+    for exchange in exchanges:
+        level = job.levels[exchange.level]
+        mark = "w" if exchange.warmup else "m"
+        records.append(
+            read_answer(
+                exchange,
+                asked_tokens=level.asked_tokens,
+                exact=level.exact,
+                request_id=f"{name}-{exchange.level}-{mark}{exchange.index}",
+                item=level.items[exchange.index] if level.items and not exchange.warmup else None,
+                zero_s=zero_s,
+            )
+        )
+    return LoadResult(tuple(records), costs, complete, zero_s)
 
 
-def _watch(
-    job: LoadJob, job_path: Path, spool_path: Path, on_progress: Callable[[Progress], None] | None
-) -> tuple[tuple[LevelCost, ...], bool]:
-    # its own session: Ctrl-C reaches this side only, which then stops the load process in order
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lab.load.worker", str(job_path), str(spool_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *_python_path()])},
-    )
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    watchdog = threading.Timer(_limit_s(job), process.kill)
-    watchdog.daemon = True
-    watchdog.start()
-    costs: list[LevelCost] = []
-    complete = True
-    try:
-        while True:
+def _share(job: LoadJob, name: str, worker: int) -> dict[str, Any]:
+    """The part of a job that one process carries: its slots, and the requests that fall to them in turn."""
+    levels = []
+    for level in job.levels:
+        every = job.workers if level.concurrency is None else min(job.workers, level.concurrency)
+        mine = [i for i in range(len(level.bodies)) if i % every == worker] if worker < every else []
+        slots = len(mine) if level.concurrency is None else len(range(worker, level.concurrency, every))
+        levels.append(
+            {
+                "slots": min(slots, 32) if level.concurrency is None else (slots if worker < every else 0),
+                "bodies": [(i, level.bodies[i].decode()) for i in mine],
+                "warmup": [
+                    (i, body.decode()) for i, body in enumerate(level.warmup) if worker < every and i % every == worker
+                ],
+                "offsets": None if level.offsets_s is None else [level.offsets_s[i] for i in mine],
+                "duration_s": level.duration_s,
+            }
+        )
+    return {
+        "name": name,
+        "url": job.url,
+        "path": job.path,
+        "headers": job.headers,
+        "timeout_s": job.timeout_s,
+        "levels": levels,
+    }
+
+
+class _Crew:
+    """The load processes of one job, started together and stopped together."""
+
+    def __init__(self, folder: Path, documents: list[dict[str, Any]], limit_s: float) -> None:
+        self._said: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
+        self._deadline = time.monotonic() + limit_s
+        self.spools = [folder / f"spool-{worker}" for worker in range(len(documents))]
+        self._processes: list[subprocess.Popen[bytes]] = []
+        checkout = str(Path(__file__).parents[2])
+        path = os.pathsep.join([checkout, *filter(None, [os.environ.get("PYTHONPATH")])])
+        for worker, document in enumerate(documents):
+            job_path = folder / f"job-{worker}.json"
+            job_path.touch(mode=0o600)
+            job_path.write_text(json.dumps(document), encoding="utf-8")
+            self.spools[worker].touch()
+            # its own session: Ctrl-C reaches this side only, which then stops the load in order
+            process = subprocess.Popen(
+                [sys.executable, "-m", "lab.load.worker", str(job_path), str(self.spools[worker])],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env=os.environ | {"PYTHONPATH": path},
+            )
+            self._processes.append(process)
+            threading.Thread(target=self._listen, args=(worker, process), daemon=True).start()
+
+    def work(self, levels: int, on_progress: Callable[[Progress], None] | None) -> tuple[tuple[LevelCost, ...], bool]:
+        """See the job through; returns what each level cost and whether all of it was done."""
+        crew = len(self._processes)
+        progress: dict[int, dict[str, Any]] = {}
+        costs: dict[int, list[dict[str, Any]]] = {}
+        ready: dict[int, int] = {}
+        complete = True
+        listening = crew
+        while listening:
             try:
-                line = process.stdout.readline()
-                if not line:
-                    break
-                facts = json.loads(line)
-                kind = facts.pop("kind")
-                if kind == "progress" and on_progress is not None:
-                    on_progress(Progress(levels=len(job.levels), **facts))
-                elif kind == "level" and facts.pop("phase") == "measure":
-                    costs.append(LevelCost(**facts))
+                for worker, line in self._lines():
+                    if not line:
+                        listening -= 1
+                        break
+                    facts = json.loads(line)
+                    kind, level = facts.pop("kind"), facts["level"]
+                    if kind == "progress":
+                        progress[worker] = facts
+                        if on_progress is not None:
+                            on_progress(_together(progress, level, facts["phase"], levels))
+                    elif kind == "ready":
+                        ready[level] = ready.get(level, 0) + 1
+                        if ready[level] == crew:
+                            self._order(f"go {time.perf_counter() + HEAD_START_S!r}\n")
+                    else:
+                        costs.setdefault(level, []).append(facts)
             except KeyboardInterrupt:
                 complete = False
-                process.stdin.close()
-        words = process.stderr.read().decode("utf-8", "replace").strip()
-        code = process.wait()
-    finally:
-        watchdog.cancel()
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if not pipe.closed:
+                self._release()
+        codes = [process.wait() for process in self._processes]
+        for worker, code in enumerate(codes):
+            if code not in (0, 3):
+                raise LabError(f"a load process failed: {self._last_words(worker, code)}")
+        return tuple(_cost(level, shares) for level, shares in sorted(costs.items())), complete and not any(codes)
+
+    def dismiss(self) -> None:
+        """End what still runs and close every pipe."""
+        self._release()
+        for process in self._processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdout, process.stderr):
+                assert pipe is not None
                 pipe.close()
-    if code not in (0, 3):
-        last = words.splitlines()[-1] if words else f"it ended with code {code} and said nothing"
-        raise LabError(f"the load process failed: {last}")
-    return tuple(costs), complete and code == 0
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """What the processes say, as it comes; when the limit of the job has passed, they are killed."""
+        while True:
+            try:
+                yield self._said.get(timeout=1.0)
+            except queue.Empty:
+                if time.monotonic() > self._deadline:
+                    for process in self._processes:
+                        process.kill()
+
+    def _listen(self, worker: int, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        with contextlib.suppress(ValueError):  # the pipe was closed on this side
+            for line in process.stdout:
+                self._said.put((worker, line))
+        self._said.put((worker, b""))
+
+    def _order(self, words: str) -> None:
+        for process in self._processes:
+            assert process.stdin is not None
+            with contextlib.suppress(OSError):
+                process.stdin.write(words.encode())
+                process.stdin.flush()
+
+    def _release(self) -> None:
+        for process in self._processes:
+            assert process.stdin is not None
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+
+    def _last_words(self, worker: int, code: int) -> str:
+        pipe = self._processes[worker].stderr
+        assert pipe is not None
+        words = pipe.read().decode("utf-8", "replace").strip().splitlines()
+        return words[-1] if words else f"it ended with code {code} and said nothing"
+
+
+def _together(progress: dict[int, dict[str, Any]], level: int, phase: str, levels: int) -> Progress:
+    shares = [facts for facts in progress.values() if (facts["level"], facts["phase"]) == (level, phase)]
+    return Progress(
+        level=level,
+        levels=levels,
+        phase=phase,
+        done=sum(facts["done"] for facts in shares),
+        total=sum(facts["total"] for facts in shares),
+        in_flight=sum(facts["in_flight"] for facts in shares),
+        tokens=sum(facts["tokens"] for facts in shares),
+        elapsed_s=max(facts["elapsed_s"] for facts in shares),
+    )
+
+
+def _cost(level: int, shares: list[dict[str, Any]]) -> LevelCost:
+    return LevelCost(
+        level=level,
+        cpu_s=sum(share["cpu_s"] for share in shares),
+        packets=sum(share["packets"] for share in shares),
+        connections=sum(share["connections"] for share in shares),
+        rss_mib=max(share["rss_mib"] for share in shares),
+        loop_lag_s=tuple(lag for share in shares for lag in share["loop_lag_s"]),
+    )
 
 
 def _limit_s(job: LoadJob) -> float:
     """The most a job can take: every slot runs its share of requests, each into its limit."""
-    waves = sum(
-        -(-len(bodies) // min(level.concurrency, len(bodies)))
-        for level in job.levels
-        for bodies in (level.bodies, level.warmup)
-        if bodies
-    )
-    return START_LIMIT_S + (waves + len(job.levels)) * (job.timeout_s + 1.0)
-
-
-def _python_path() -> list[str]:
-    return [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    total = START_LIMIT_S
+    for level in job.levels:
+        slots = level.concurrency or max(len(level.bodies), 1)
+        waves = -(-len(level.bodies) // slots) - (-len(level.warmup) // min(slots, 32))
+        total += (waves + 2) * (job.timeout_s + 1.0) + (level.offsets_s[-1] if level.offsets_s else 0.0)
+    return total

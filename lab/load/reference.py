@@ -837,7 +837,8 @@ class Connection(asyncio.Protocol):
         if len(self._requests) > _MAX_PIPELINED and not self._held:
             self._held = True
             self._transport.pause_reading()
-        self._serve()
+        # after the other sockets that are readable now: their requests are stamped before this one costs anything
+        self.engine.loop.call_soon(self._serve)
 
     def _grow_headers(self, count: int) -> None:
         self._header_bytes += count
@@ -853,7 +854,7 @@ class Connection(asyncio.Protocol):
     # answers
 
     def _serve(self) -> None:
-        if self._current is None and self._requests and not self._closing:
+        if self._current is None and self._requests and not self._closing and self in self.engine.connections:
             self._current = self._requests.popleft()
             if self._held and not self._requests:
                 self._held = False

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from lab.metrics.concerns import find_concerns
 from lab.metrics.stats import summarize
 from lab.records import ChunkKind, LevelResult, Outcome, RequestRecord, Summary
+from lab.spec import Rung, Slo
 
 Direction = Literal["lower", "higher", "neither"]
 
@@ -62,6 +64,21 @@ def e2e_latency_s(record: RequestRecord) -> tuple[float, ...]:
     return (last[-1] - record.send_s,) if last else ()
 
 
+def ttft_intended_s(record: RequestRecord) -> tuple[float, ...]:
+    """Time to first token from the moment the request should have been sent."""
+    return tuple(value + schedule_lag_s(record)[0] for value in ttft_s(record))
+
+
+def e2e_intended_s(record: RequestRecord) -> tuple[float, ...]:
+    """Latency from the moment the request should have been sent."""
+    return tuple(value + schedule_lag_s(record)[0] for value in e2e_latency_s(record))
+
+
+def schedule_lag_s(record: RequestRecord) -> tuple[float, ...]:
+    """Actual minus intended send, always one value."""
+    return (record.send_s - record.intended_send_s,)
+
+
 PER_REQUEST: dict[str, tuple[Metric, Callable[[RequestRecord], tuple[float, ...]]]] = {
     "ttft_s": (
         Metric(
@@ -107,6 +124,39 @@ PER_REQUEST: dict[str, tuple[Metric, Callable[[RequestRecord], tuple[float, ...]
         ),
         e2e_latency_s,
     ),
+    "ttft_intended_s": (
+        Metric(
+            "ttft_intended_s",
+            "s",
+            "lower",
+            "ttft_s + schedule_lag_s",
+            "intended_send_s, send_s, chunk_s, chunk_kind",
+            "most clients count from the actual send only, so waiting in the client disappears",
+        ),
+        ttft_intended_s,
+    ),
+    "e2e_intended_s": (
+        Metric(
+            "e2e_intended_s",
+            "s",
+            "lower",
+            "e2e_latency_s + schedule_lag_s",
+            "intended_send_s, send_s, chunk_s, chunk_kind",
+            "most clients count from the actual send only, so waiting in the client disappears",
+        ),
+        e2e_intended_s,
+    ),
+    "schedule_lag_s": (
+        Metric(
+            "schedule_lag_s",
+            "s",
+            "lower",
+            "actual send − intended send; in a closed loop the time to get a connection",
+            "intended_send_s, send_s",
+            "AIPerf reports it too; most clients do not keep the intended moment",
+        ),
+        schedule_lag_s,
+    ),
 }
 """Metrics with values for each request; `LevelResult.metrics` holds their summaries over successes."""
 
@@ -143,41 +193,60 @@ PER_LEVEL: dict[str, Metric] = {
         "outcome, send_s, end_s",
         "includes ramp-up and tail; use it to compare with other clients",
     ),
+    "goodput_rps": Metric(
+        "goodput_rps",
+        "req/s",
+        "higher",
+        "as request_rps, counting only successes that keep every limit of the SLO",
+        "as request_rps, and the metrics the SLO limits",
+        "others divide by first send to last end",
+    ),
 }
-"""Metrics with one value for each level."""
+"""Metrics with one value for each level; without an SLO goodput is None."""
 
 
-def steady_window(records: Sequence[RequestRecord], concurrency: int) -> tuple[float, float] | None:
-    """The time in which the target was in flight.
+def steady_window(records: Sequence[RequestRecord], rung: Rung) -> tuple[float, float] | None:
+    """The time in which the load was what was asked for.
 
-    In a closed loop that is from the send that reached `concurrency` to the first end after the last
-    send: from then on nothing follows a finished request.
+    In a closed loop that is from the send that reached the concurrency to the first end after the last
+    send: from then on nothing follows a finished request. In an open loop it is from the first send to the
+    last one.
 
     Returns:
-        Start and end, seconds; None when fewer than `concurrency` requests were sent.
+        Start and end, seconds; None when there was no such time.
     """
-    if len(records) < concurrency:
-        return None
     sends = sorted(record.send_s for record in records)
+    if rung.concurrency is None:
+        return (sends[0], sends[-1]) if len(sends) > 1 and sends[-1] > sends[0] else None
+    if len(sends) < rung.concurrency:
+        return None
     ends = [record.end_s for record in records if record.end_s is not None and record.end_s > sends[-1]]
-    start = sends[concurrency - 1]
+    start = sends[rung.concurrency - 1]
     return (start, min(ends)) if ends and min(ends) > start else None
 
 
-def measure_level(records: Sequence[RequestRecord], concurrency: int) -> LevelResult:
+def keeps(record: RequestRecord, slo: Slo) -> bool:
+    """Whether a success keeps every limit of an SLO; a limit that cannot be checked is not kept."""
+    checks = ((slo.ttft_s, ttft_s), (slo.tpot_s, tpot_s), (slo.e2e_latency_s, e2e_latency_s))
+    return all(bool(values := measure(record)) and values[0] <= limit for limit, measure in checks if limit is not None)
+
+
+def measure_level(records: Sequence[RequestRecord], rung: Rung, slo: Slo | None = None) -> LevelResult:
     """Every metric of one level.
 
     Args:
         records: the measured requests of the level; warm-up is left out here.
-        concurrency: requests in flight that were aimed at.
+        rung: what was aimed at.
+        slo: what goodput is counted against; None for no goodput.
     """
     records = [record for record in records if not record.warmup]
     good = [record for record in records if record.outcome is Outcome.SUCCESS]
     begin = min((record.send_s for record in records), default=0.0)
     whole_s = max((record.end_s for record in records if record.end_s is not None), default=begin) - begin
-    window = steady_window(records, concurrency)
+    window = steady_window(records, rung)
     return LevelResult(
-        concurrency=concurrency,
+        concurrency=rung.concurrency,
+        rate_rps=rung.rate_rps,
         requests=len(records),
         outcomes=dict(sorted(Counter(record.outcome for record in records).items())),
         duration_s=whole_s,
@@ -193,8 +262,17 @@ def measure_level(records: Sequence[RequestRecord], concurrency: int) -> LevelRe
             "request_rps": _request_rate(good, window),
             "output_tok_per_s_whole": _token_rate(good, (begin, begin + whole_s)) if whole_s > 0 else None,
             "request_rps_whole": len(good) / whole_s if whole_s > 0 and good else None,
+            "goodput_rps": None if slo is None else _goodput(good, window, slo),
         },
+        concerns=find_concerns(records, good, rung),
     )
+
+
+def _goodput(good: Sequence[RequestRecord], window: tuple[float, float] | None, slo: Slo) -> float | None:
+    """None when nothing succeeded at all; 0 when requests succeeded and none was good."""
+    if window is None or not good:
+        return None
+    return _request_rate([record for record in good if keeps(record, slo)], window) or 0.0
 
 
 def _token_rate(good: Sequence[RequestRecord], window: tuple[float, float] | None) -> float | None:

@@ -10,7 +10,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from lab.records import CacheState, EvidenceGrade, Outcome, RunId, Summary, Unscored
+from lab.records import (
+    CacheState,
+    Certificate,
+    Concern,
+    EvidenceGrade,
+    InstrumentLevel,
+    Outcome,
+    RunId,
+    Structured,
+    Summary,
+    Unscored,
+)
 from lab.spec import (
     Frozen,
     LaunchProfile,
@@ -42,7 +53,8 @@ class PublicPreparation(Frozen):
 class PublicLevel(Frozen):
     """One rung of the ladder; see `lab.records.LevelResult`."""
 
-    concurrency: int
+    concurrency: int | None
+    rate_rps: float | None = None
     requests: int
     outcomes: dict[Outcome, int]
     duration_s: float
@@ -51,6 +63,13 @@ class PublicLevel(Frozen):
     completion_tokens: Summary
     metrics: dict[Name, Summary]
     scalars: dict[Name, float | None]
+    structured: dict[Structured, int] | None = None
+    concerns: tuple[Concern, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """False when the level must not be read."""
+        return not any(concern.invalidates for concern in self.concerns)
 
 
 class PublicTask(Frozen):
@@ -72,19 +91,6 @@ class PublicQuality(Frozen):
     suite_sha256: Sha256
     lm_eval_version: Name
     tasks: tuple[PublicTask, ...]
-
-
-class PublicInstrument(Frozen):
-    """One level of the instrument check; see `lab.records.Instrument`."""
-
-    concurrency: int
-    requests: int
-    ttft_true_s: float
-    ttft_error_s: float
-    chunk_lag_p50_s: float
-    chunk_lag_p99_s: float
-    chunks: int
-    client_cpu_s_per_chunk: float | None
 
 
 class PublicMachine(Frozen):
@@ -137,8 +143,10 @@ class PublicRun(Frozen):
     quality: PublicQuality | None
     quality_reason: Literal["not-applicable-seeded-text", "not-measured"] | None
     """Why there is no quality result; None when there is one."""
-    instrument: tuple[PublicInstrument, ...] = ()
+    instrument: tuple[InstrumentLevel, ...] = ()
     """Levels of the instrument check; only for the reference engine."""
+    certificate: Certificate | None = None
+    """The certificate of the instrument this run stands on; None: it was not calibrated on this machine."""
     machine: PublicMachine
     command: tuple[Argument, ...]
     """The launch command, redacted."""

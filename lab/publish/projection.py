@@ -11,7 +11,6 @@ from lab.environment import Environment
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
 from lab.publish.evidence import (
-    PublicInstrument,
     PublicLevel,
     PublicMachine,
     PublicPreparation,
@@ -19,7 +18,15 @@ from lab.publish.evidence import (
     PublicRun,
     PublicTask,
 )
-from lab.records import EvidenceGrade, LevelResult, RunState, Summary
+from lab.records import (
+    Certificate,
+    Concern,
+    EvidenceGrade,
+    InstrumentLevel,
+    LevelResult,
+    RunState,
+    Summary,
+)
 from lab.roster import find
 
 DIGITS = 4
@@ -110,9 +117,8 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         not_expressible=record.launch.not_expressible,
         quality=_quality(record),
         quality_reason=_quality_reason(record),
-        instrument=tuple(
-            PublicInstrument(**{name: _number(value) for name, value in check}) for check in record.instrument
-        ),
+        instrument=tuple(map(_instrument, record.instrument)),
+        certificate=_certificate(record.certificate),
         machine=_machine(record.environment),
         command=record.launch.command,
     )
@@ -121,6 +127,7 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
 def _level(level: LevelResult) -> PublicLevel:
     return PublicLevel(
         concurrency=level.concurrency,
+        rate_rps=level.rate_rps,
         requests=level.requests,
         outcomes=level.outcomes,
         duration_s=rounded(level.duration_s),
@@ -129,7 +136,23 @@ def _level(level: LevelResult) -> PublicLevel:
         completion_tokens=_summary(level.completion_tokens),
         metrics={name: _summary(summary) for name, summary in level.metrics.items()},
         scalars={name: _maybe(value) for name, value in level.scalars.items()},
+        structured=level.structured,
+        concerns=tuple(
+            Concern(code=concern.code, value=_maybe(concern.value), limit=concern.limit) for concern in level.concerns
+        ),
     )
+
+
+def _instrument(level: InstrumentLevel) -> InstrumentLevel:
+    return InstrumentLevel(
+        **{name: _summary(value) if isinstance(value, Summary) else _number(value) for name, value in level}
+    )
+
+
+def _certificate(certificate: Certificate | None) -> Certificate | None:
+    if certificate is None:
+        return None
+    return certificate.model_copy(update={"levels": tuple(map(_instrument, certificate.levels))})
 
 
 def _quality(record: RunRecord) -> PublicQuality | None:

@@ -14,7 +14,9 @@ from markupsafe import Markup
 
 from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
-from lab.report import columns, tables
+from lab.report import columns, ladders, tables
+from lab.report import instrument as gauge
+from lab.report.cells import Anchors
 from lab.report.charts import figures
 from lab.report.checklist import answers, compared
 from lab.report.messages import LANGS, Messages, messages
@@ -36,11 +38,27 @@ TERMS = (
     "ttft",
     "tpot",
     "chunk-gap",
+    "closed-loop",
+    "open-loop",
+    "intended-send",
+    "schedule-lag",
+    "steady-window",
+    "slo",
+    "goodput",
+    "structured-output",
+    "certificate",
+    "chunk-lag",
+    "gap-error",
+    "loop-lag",
+    "server-late",
     "run-id",
     "harness-check",
     "real-gpu",
 )
 """The glossary: the client's six words first."""
+
+LIMITS = ("four", "vendor", "conditions", "loads", "instrument", "form", "causes", "choice")
+"""What the page does not show, in the order in which it says so."""
 
 
 def build_pages(runs: Runs, langs: tuple[str, ...] = LANGS) -> dict[str, bytes]:
@@ -73,7 +91,7 @@ def _context(runs: Runs, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
     matched = compared(runs)
     checked = tuple(run for run in matched if not _on_table(run))
     instrument = tuple(run for run in runs if run.instrument)
-    anchor = tables.Anchors()
+    anchor = Anchors()
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     return {
         "t": t,
@@ -92,15 +110,20 @@ def _context(runs: Runs, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
             "patterns": tables.patterns_table(t),
             "pipeline": tables.pipeline_table(checked, t, anchor),
             "preparation": tables.preparation_table(matched, t, anchor),
-            "throughput": tables.throughput_table(matched, t),
-            "latency": tables.latency_table(matched, t),
+            "throughput": ladders.throughput_table(matched, t),
+            "latency": ladders.latency_table(matched, t),
+            "intended": ladders.intended_table(matched, t),
+            "structured": ladders.structured_table(matched, t),
             "quality": tables.quality_table(matched, t),
-            "instrument": tables.instrument_table(instrument, t, anchor),
+            "standing": gauge.standing_table(runs, t),
+            "certificates": gauge.certificate_tables(runs, t),
+            "instrument": gauge.instrument_table(instrument, t, anchor),
             "off": tables.off_table("off", t),
             "gateways": tables.off_table("gateway", t),
         },
         "figures": figures(matched, t),
         "terms": TERMS,
+        "limits": LIMITS,
         "cards": [_card(run, t) for run in runs],
         "digest": digest([run.model_dump(mode="json") for run in runs]),
         "lab_versions": sorted({run.lab_version for run in runs}),
@@ -131,6 +154,10 @@ def _caveats(runs: Runs, t: Messages) -> list[str]:
     once = [spec for spec in specs if specs.count(spec) == 1]
     if once:
         caveats.append(t("caveat-one-launch") if len(once) == len(specs) else t("caveat-some-launches"))
+    if any(not level.valid for run in matched for level in run.levels):
+        caveats.append(t("caveat-invalid"))
+    if any(run.certificate is None for run in matched):
+        caveats.append(t("caveat-no-certificate"))
     return [*caveats, t("caveat-conditions")]
 
 
@@ -154,6 +181,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
     requests = t(
         "card-requests",
         n=count(asked.requests_per_level),
+        bound="count" if asked.duration_s is None else "time",
         warmup=count(asked.warmup_requests),
         timeout=f"{asked.timeout_s:g}",
         seed=str(asked.seed),
@@ -180,10 +208,12 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("column-context"), t("value-tokens", count=count(run.context_limit)), ""),
         (t("card-profile"), f"{run.profile.name}: {', '.join(settings) or t('settings-default')}", ""),
         (t("column-workload"), f"{columns.workload(run, t)} · {requests}", ""),
+        *(((t("card-source"), asked.source_sha256, "code"),) if asked.source_sha256 else ()),
         (t("column-sampling"), columns.sampling(run), ""),
         (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
         (t("column-quality"), quality, ""),
         (t("card-machine"), hardware, ""),
+        (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),
         (t("card-match"), run.match_id, "code"),

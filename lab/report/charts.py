@@ -18,10 +18,12 @@ from matplotlib.figure import Figure as Canvas
 
 from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
+from lab.report.cells import quantile, scalar
 from lab.report.grid import Cell as GridCell
 from lab.report.grid import Column, Row, Table, Text, number, words
+from lab.report.loads import ARRIVALS, Arrival, levels_of, load_cell, load_text
 from lab.report.messages import Messages
-from lab.report.numbers import count, milliseconds, significant
+from lab.report.numbers import count, milliseconds, plain, significant
 from lab.report.series import Series, series_label, series_of
 from lab.report.svg import INK, inline
 from lab.report.typeface import font_path
@@ -45,18 +47,23 @@ class Figure(Frozen):
 
 
 def figures(runs: Runs, t: Messages) -> tuple[Figure, ...]:
-    """All charts that have something to draw, in their fixed order."""
-    drawn = (throughput_chart(runs, t), preparation_chart(runs, t), ttft_chart(runs, t))
+    """All charts that have something to draw, in their fixed order; one arrival law never shares an axis."""
+    drawn = (
+        *(throughput_chart(runs, arrival, t) for arrival in ARRIVALS),
+        preparation_chart(runs, t),
+        *(ttft_chart(runs, arrival, t) for arrival in ARRIVALS),
+    )
     return tuple(figure for figure in drawn if figure is not None)
 
 
-def throughput_chart(runs: Runs, t: Messages) -> Figure | None:
-    """Output tokens per second over concurrency, one line per run; None when nothing was measured."""
+def throughput_chart(runs: Runs, arrival: Arrival, t: Messages) -> Figure | None:
+    """Output tokens per second over the load of one arrival law, a line per run; None when there is nothing."""
     points: list[dict[str, Any]] = [
-        {"series": series_label(run), "run": run.run_id, "x": level.concurrency, "y": value}
-        for run in runs
-        for level in run.levels
-        if (value := level.scalars.get("output_tok_per_s")) is not None
+        {"series": series_label(run), "run": run.run_id, "x": load.value, "y": value}
+        for run, level, load in levels_of(runs)
+        if load.arrival == arrival
+        and load.value is not None
+        and (value := scalar(level, "output_tok_per_s")) is not None
     ]
     if not points:
         return None
@@ -64,19 +71,21 @@ def throughput_chart(runs: Runs, t: Messages) -> Figure | None:
     wide = rungs[-1] >= 16 * rungs[0]
     x = alt.X(
         "x:Q",
-        title=t("chart-throughput-x"),
+        title=t("chart-throughput-x", arrival=arrival),
         scale=alt.Scale(type="log", base=2, padding=12) if wide else alt.Scale(zero=True, nice=False, padding=12),
-        axis=alt.Axis(values=rungs, format="d", grid=False),
+        axis=alt.Axis(values=rungs, format=",.6~r", grid=False),
     )
     y = alt.Y("y:Q", title=t("chart-throughput-y"), scale=alt.Scale(zero=True))
-    colour, shape = _encodings(series_of(runs))
+    colour, shape = _encodings(_present(runs, points))
     base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y, color=colour)
     chart = base.mark_line(strokeWidth=1.6).encode(detail="run:N") + base.mark_point(
         filled=True, size=80, opacity=1
     ).encode(shape=shape)
-    rows = [Row(cells=(_run(p), number(count(p["x"])), number(significant(p["y"])))) for p in points]
-    titles = (t("run"), t("concurrency"), t("output-tok-s"))
-    return _figure("chart-throughput", _vega(chart, 210), runs, t, len({p["run"] for p in points}), titles, rows)
+    rows = [Row(cells=(_run(p), number(plain(p["x"])), number(significant(p["y"])))) for p in points]
+    titles = (t("run"), t("chart-throughput-x", arrival=arrival), t("output-tok-s"))
+    named = {point["run"] for point in points}
+    shown = tuple(run for run in runs if run.run_id in named)
+    return _figure("chart-throughput", _vega(chart, 210), shown, t, len(shown), titles, rows, arrival)
 
 
 def preparation_chart(runs: Runs, t: Messages) -> Figure | None:
@@ -130,16 +139,15 @@ def preparation_chart(runs: Runs, t: Messages) -> Figure | None:
     return _figure("chart-preparation", drawing, tuple(run for run, _ in prepared), t, len(prepared), titles, rows)
 
 
-def ttft_chart(runs: Runs, t: Messages) -> Figure | None:
-    """Quantiles of TTFT as a dot range, one row per run and concurrency; None when nothing was measured."""
+def ttft_chart(runs: Runs, arrival: Arrival, t: Messages) -> Figure | None:
+    """Quantiles of TTFT as a dot range, one row per level of one arrival law; None when there is nothing."""
     ranges = [
-        (run, level.concurrency, summary.p50 * 1000, summary.p90 * 1000, summary.p99 * 1000)
-        for run in runs
-        for level in run.levels
-        if (summary := level.metrics.get("ttft_s")) is not None
-        and summary.p50 is not None
-        and summary.p90 is not None
-        and summary.p99 is not None
+        (run, load, p50 * 1000, p90 * 1000, p99 * 1000)
+        for run, level, load in levels_of(runs)
+        if load.arrival == arrival
+        and (p50 := quantile(level, "ttft_s", "p50")) is not None
+        and (p90 := quantile(level, "ttft_s", "p90")) is not None
+        and (p99 := quantile(level, "ttft_s", "p99")) is not None
     ]
     if not ranges:
         return None
@@ -160,9 +168,9 @@ def ttft_chart(runs: Runs, t: Messages) -> Figure | None:
             axes.plot([p99], [place], marker="|", markersize=11, markeredgewidth=2, color=one.colour)
             axes.plot([p90], [place], marker="o", markersize=5, markerfacecolor="none", color=one.colour)
             axes.plot([p50], [place], marker=one.matplotlib_marker, markersize=8, color=one.colour)
-        for place, (run, rung, *_) in enumerate(ranges):
+        for place, (run, load, *_) in enumerate(ranges):
             # Two texts, because the lines of one would be aligned by the measuring font, not by the page's.
-            below = t("chart-in-flight", label=run.run_id, concurrency=count(rung))
+            below = t("chart-at-load", label=run.run_id, load=load_text(load, t))
             for text, offset in ((_short(run.profile.name), 0.17), (below, -0.17)):
                 axes.text(-0.02, place - offset, text, ha="right", va="center", transform=axes.get_yaxis_transform())
         axes.set_yticks([])
@@ -181,14 +189,16 @@ def ttft_chart(runs: Runs, t: Messages) -> Figure | None:
         Row(
             cells=(
                 _run({"run": run.run_id, "series": series_label(run)}),
-                number(count(rung)),
+                load_cell(load, t),
                 *(number(milliseconds(value / 1000)) for value in values),
             )
         )
-        for run, rung, *values in ranges
+        for run, load, *values in ranges
     ]
-    titles = (t("run"), t("concurrency"), *(t("ttft", q=q) for q in ("p50", "p90", "p99")))
-    return _figure("chart-ttft", buffer.getvalue(), runs, t, len(ranges), titles, rows)
+    titles = (t("run"), t("load-title"), *(t("ttft", q=q) for q in ("p50", "p90", "p99")))
+    named = {run.run_id for run, *_ in ranges}
+    shown = tuple(run for run in runs if run.run_id in named)
+    return _figure("chart-ttft", buffer.getvalue(), shown, t, len(ranges), titles, rows, arrival)
 
 
 def watermark(runs: Runs, t: Messages) -> str:
@@ -197,15 +207,27 @@ def watermark(runs: Runs, t: Messages) -> str:
     return " · ".join(t(f"grade-{grade.value}") for grade in grades if grade is not EvidenceGrade.REAL_GPU)
 
 
-def _figure(name: str, svg: str, runs: Runs, t: Messages, n: int, titles: tuple[str, ...], rows: list[Row]) -> Figure:
-    reading = t(f"{name}-desc", n=count(n))
+def _figure(
+    name: str,
+    svg: str,
+    runs: Runs,
+    t: Messages,
+    n: int,
+    titles: tuple[str, ...],
+    rows: list[Row],
+    arrival: Arrival | None = None,
+) -> Figure:
+    """The finished figure; `arrival` is the law it belongs to, where there is one for each."""
+    law: dict[str, str] = {} if arrival is None else {"arrival": arrival}
+    id = name if arrival is None else f"{name}-{arrival}"
+    caption, reading = t(name, **law), t(f"{name}-desc", n=count(n), **law)
     columns = tuple(Column(title=title, number=place > 0) for place, title in enumerate(titles))
     return Figure(
-        id=name,
-        caption=t(name),
+        id=id,
+        caption=caption,
         reading=reading,
-        svg=inline(svg, name, t(name), reading, watermark(runs, t)),
-        data=Table(id=f"{name}-data", caption=t("chart-data"), columns=columns, rows=tuple(rows)),
+        svg=inline(svg, id, caption, reading, watermark(runs, t)),
+        data=Table(id=f"{id}-data", caption=t("chart-data"), columns=columns, rows=tuple(rows)),
     )
 
 
@@ -217,6 +239,12 @@ def _run(point: dict[str, Any]) -> GridCell:
 
 def _short(name: str) -> str:
     return name if len(name) <= 24 else name[:23] + "…"
+
+
+def _present(runs: Runs, points: list[dict[str, Any]]) -> dict[str, Series]:
+    """The series among these points; colours are those of the whole page."""
+    labels = {point["series"] for point in points}
+    return {label: one for label, one in series_of(runs).items() if label in labels}
 
 
 def _encodings(drawn: dict[str, Series]) -> tuple[alt.Color, alt.Shape]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from lab.publish.evidence import PublicRun
+from lab.publish.evidence import PublicLevel, PublicRun
 from lab.records import Outcome
+from lab.report.loads import ladder
 from lab.roster import find
 from lab.spec import Frozen
 
@@ -84,8 +85,8 @@ def same_model(runs: Runs) -> Answer:
 def same_workload(runs: Runs) -> Answer:
     """Whether every run was asked the same, and its successes have the length that was asked for.
 
-    The name of the workload does not count. No when a field differs; open when a rung has no success, or
-    when lengths were to be exact and are not.
+    The name of the workload does not count. No when a field differs; open when a rung has no success on a
+    valid level, or when lengths were to be exact and are not.
     """
     subjects = compared(runs)
     reply = _reply("workload", subjects)
@@ -97,24 +98,22 @@ def same_workload(runs: Runs) -> Answer:
         return reply("no", "check-workload-no", fields=_listed(fields))
     workload = subjects[0].workload
     output = str(workload.output_tokens)
-    succeeded = [
-        {level.concurrency for level in run.levels if level.outcomes.get(Outcome.SUCCESS, 0)} for run in subjects
-    ]
-    if any(not set(workload.concurrency) <= rungs for rungs in succeeded):
+    wanted = {(rung.concurrency, rung.rate_rps) for rung in workload.rungs}
+    succeeded = [{(level.concurrency, level.rate_rps) for level in _read(run)} for run in subjects]
+    if any(not wanted <= rungs for rungs in succeeded):
         return reply("open", "check-workload-open-measured")
-    ladder = ", ".join(str(rung) for rung in workload.concurrency)
+    asked_for = {"arrival": workload.arrival, "ladder": ladder(workload), "output": output}
     if not workload.exact_output:
-        return reply("yes", "check-workload-yes-free", concurrency=ladder, output=output)
+        return reply("yes", "check-workload-yes-free", **asked_for)
     lengths = {
         "?" if edge is None else f"{edge:g}"
         for run in subjects
-        for level in run.levels
-        if level.outcomes.get(Outcome.SUCCESS, 0)
+        for level in _read(run)
         for edge in (level.completion_tokens.min, level.completion_tokens.max)
     }
     if lengths != {output}:
         return reply("open", "check-workload-open-length", lengths=_listed(lengths), output=output)
-    return reply("yes", "check-workload-yes", concurrency=ladder, output=output)
+    return reply("yes", "check-workload-yes", **asked_for)
 
 
 def same_label(runs: Runs) -> Answer:
@@ -195,3 +194,8 @@ def _listed(names: Iterable[str]) -> str:
 
 def _successes(run: PublicRun) -> int:
     return sum(level.outcomes.get(Outcome.SUCCESS, 0) for level in run.levels)
+
+
+def _read(run: PublicRun) -> tuple[PublicLevel, ...]:
+    """The levels that may be read and have a success."""
+    return tuple(level for level in run.levels if level.valid and level.outcomes.get(Outcome.SUCCESS, 0))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lab.publish.evidence import PublicRun
+from lab.report.loads import ladder, slo_text
 from lab.report.messages import Messages
-from lab.report.numbers import count
+from lab.report.numbers import count, plain
 from lab.report.series import engine_title
-from lab.spec import Frozen
+from lab.spec import Frozen, Workload
 
 Runs = tuple[PublicRun, ...]
 
@@ -36,6 +37,8 @@ class FixedColumn(Frozen):
     """Every value that occurs; one when the column is fixed."""
     fixed: bool
     """True when one value holds for all, or when this column was the one to vary."""
+    wide: bool = False
+    """True when its values are sentences and need the whole width."""
 
 
 def subjects(runs: Runs) -> Runs:
@@ -66,7 +69,8 @@ def fixed_columns(runs: Runs, t: Messages) -> tuple[FixedColumn, ...]:
     columns = []
     for key, value_of, field in asked:
         values = tuple(dict.fromkeys(value_of(run) for run in chosen))
-        columns.append(FixedColumn(title=t(key), values=values, fixed=len(values) <= 1 or field in varied))
+        fixed = len(values) <= 1 or field in varied
+        columns.append(FixedColumn(title=t(key), values=values, fixed=fixed, wide=field == "workload"))
     return tuple(columns)
 
 
@@ -94,17 +98,28 @@ def quantization(run: PublicRun) -> str:
 
 
 def workload(run: PublicRun, t: Messages) -> str:
-    """The workload in one line."""
+    """The workload in one line: load, input, output, time limit of a level, SLO."""
     asked = run.workload
-    return t(
-        "value-workload",
-        name=asked.name,
-        concurrency=", ".join(map(str, asked.concurrency)),
-        input=count(asked.input_tokens),
-        shared=count(asked.shared_prefix_tokens),
-        output=count(asked.output_tokens),
-        exact="true" if asked.exact_output else "false",
-    )
+    source = t(f"content-{asked.content}")
+    if asked.input_tokens is not None:
+        source = t("value-input", input=count(asked.input_tokens), shared=_shared(asked, t))
+    parts = [
+        t("load", arrival=asked.arrival, ladder=ladder(asked)),
+        source,
+        t("value-output", output=count(asked.output_tokens), exact="true" if asked.exact_output else "false"),
+    ]
+    if asked.duration_s is not None:
+        parts.append(t("value-duration", s=plain(asked.duration_s)))
+    if asked.slo is not None:
+        parts.append(t("value-slo", slo=slo_text(asked.slo, t)))
+    return t("value-workload", name=asked.name, what=t("list-separator").join(parts))
+
+
+def _shared(asked: Workload, t: Messages) -> str:
+    shared, groups = count(asked.shared_prefix_tokens), asked.prefix_groups
+    if not asked.shared_prefix_tokens:
+        return t("shared-none")
+    return t("shared-one", shared=shared) if groups == 1 else t("shared-groups", shared=shared, groups=count(groups))
 
 
 def suite(run: PublicRun, t: Messages) -> str:

@@ -24,13 +24,16 @@ class Cell(Frozen):
     lines: tuple[Text, ...]
     number: bool = False
     rowspan: int = 1
+    colspan: int = 1
 
 
 class Row(Frozen):
-    """A row; its first cell is the heading of the row."""
+    """A row; its first cell is the heading of the row, unless it carries on the row above."""
 
     cells: tuple[Cell, ...]
     id: str | None = None
+    continued: bool = False
+    """True when it carries on the row above and has no heading of its own."""
 
 
 class Column(Frozen):

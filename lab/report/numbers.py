@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -32,3 +33,19 @@ def fraction(value: float) -> str:
 def count(value: float) -> str:
     """A whole number, thousands apart; what is not whole keeps one decimal."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def microseconds(seconds: float) -> str:
+    """Seconds, printed as microseconds."""
+    return significant(seconds * 1e6)
+
+
+def percent(share: float) -> str:
+    """A share, printed in per cent; a negative one with its sign."""
+    return f"{'−' if share < 0 else ''}{significant(abs(share) * 100)} %"
+
+
+def plain(value: float) -> str:
+    """A number that somebody decided, such as a rate: all its digits, thousands apart, no exponent."""
+    text = format(Decimal(repr(value)), ",f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -5,33 +5,32 @@ Nothing here sorts by result. A value that is not there is a dash with its reaso
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from statistics import fmean
 
-from lab.publish.evidence import PublicLevel, PublicRun
-from lab.records import Outcome
+from lab.publish.evidence import PublicRun
+from lab.report.cells import (
+    Anchors,
+    Form,
+    badge,
+    interval_text,
+    link,
+    quantile,
+    run_cell,
+    scalar,
+    success_cell,
+    table,
+    why,
+)
 from lab.report.checklist import Answer
 from lab.report.grid import Cell, Column, Row, Table, Text, missing, number, words
-from lab.report.intervals import launch_interval
+from lab.report.loads import Load, level_at, load_text, loads, slo_text
 from lab.report.messages import Messages, slug
-from lab.report.numbers import count, fraction, milliseconds, signed_milliseconds, significant
-from lab.report.series import series_label
+from lab.report.numbers import count, fraction, milliseconds, significant
 from lab.roster import ON_TABLE, ROSTER, Entry, find
+from lab.spec import Slo
 
 Runs = tuple[PublicRun, ...]
-
-
-class Anchors:
-    """Gives each run_id its row: the first row on the page that asks gets `run-<run_id>`."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def __call__(self, run: PublicRun) -> str | None:
-        if run.run_id in self._taken:
-            return None
-        self._taken.add(run.run_id)
-        return f"run-{run.run_id}"
 
 
 # ---------------------------------------------------------------- the checklist
@@ -54,7 +53,7 @@ def checklist_table(answers: tuple[Answer, ...], t: Messages) -> Table:
             )
         )
     titles = map(t, ("checklist-question", "checklist-answer", "checklist-why", "checklist-evidence"))
-    return _table("checklist-table", t("checklist-caption"), titles, rows, style="prose")
+    return table("checklist-table", t("checklist-caption"), titles, rows, style="prose")
 
 
 # ---------------------------------------------------------------- the comparison table
@@ -83,18 +82,20 @@ def comparison_table(runs: Runs, t: Messages) -> Table:
     )
 
 
-Metric = Callable[[PublicRun], "tuple[float | None, Callable[[float], str], str] | Cell"]
+Said = tuple[float | None, Form, str] | Cell
 """What a row says about one run: a value with its format and unit, or a finished cell."""
+Metric = Callable[[PublicRun], Said]
 
 
 def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
-    s, ms, tok = t("unit-s"), t("unit-ms"), t("unit-tok-s")
-    rungs: list[int | None] = [*sorted({level.concurrency for run in runs for level in run.levels})] or [None]
+    s, ms, tok, rps = t("unit-s"), t("unit-ms"), t("unit-tok-s"), t("unit-req-s")
+    rungs: list[Load | None] = [*loads(runs)] or [None]
+    promised = tuple(dict.fromkeys(run.workload.slo for run in runs if run.workload.slo is not None))
 
-    def title(key: str, rung: int | None) -> str:
-        return t(f"{key}-any") if rung is None else t(key, concurrency=str(rung))
+    def title(key: str, load: Load | None, **args: str) -> str:
+        return t(f"{key}-any", **args) if load is None else t(key, load=load_text(load, t), **args)
 
-    def build(run: PublicRun) -> tuple[float | None, Callable[[float], str], str] | Cell:
+    def build(run: PublicRun) -> Said:
         if run.preparation is not None and run.preparation.build_s is None:
             return missing(t("no-build-step"))
         return run.preparation.build_s if run.preparation else None, significant, s
@@ -102,33 +103,38 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
     def preparation(field: str) -> Metric:
         return lambda run: (getattr(run.preparation, field, None), significant, s)
 
-    def output(rung: int | None) -> Metric:
-        return lambda run: (_scalar(_level(run, rung), "output_tok_per_s"), significant, tok)
+    def at(load: Load | None, name: str, q: str, form: Form, unit: str) -> Metric:
+        """One value at one load: a quantile where `q` names one, else a rate."""
 
-    def tpot(rung: int | None) -> Metric:
-        return lambda run: (_quantile(_level(run, rung), "tpot_s", "p50"), milliseconds, ms)
+        def value(run: PublicRun) -> Said:
+            level = level_at(run, load)
+            found = quantile(level, name, q) if q else scalar(level, name)
+            return missing(why(level, t, name)) if found is None else (found, form, unit)
 
-    def ttft(rung: int | None) -> Metric:
-        def pair(run: PublicRun) -> Cell:
-            p50, p99 = (_quantile(_level(run, rung), "ttft_s", q) for q in ("p50", "p99"))
-            if p50 is None or p99 is None:
-                return missing(_why(_level(run, rung), t))
-            return number(f"{milliseconds(p50)} / {milliseconds(p99)} {ms}")
+        return value
 
-        return pair
+    def goodput(load: Load | None, slo: Slo) -> Metric:
+        known = at(load, "goodput_rps", "", significant, rps)
+        return lambda run: known(run) if run.workload.slo == slo else missing(t("goodput-other-slo"))
 
     rows: list[tuple[str, Metric]] = [
         (t("metric-build"), build),
         (t("metric-startup"), preparation("startup_s")),
         (t("metric-first-request"), preparation("first_request_s")),
     ]
-    rows += [(title("metric-output-tok-per-s", rung), output(rung)) for rung in rungs]
-    rows += [(title("metric-ttft-p50-p99", rung), ttft(rung)) for rung in rungs]
-    rows += [(title("metric-tpot-p50", rung), tpot(rung)) for rung in rungs]
     rows += [
-        (t("metric-success"), lambda run: _success_cell(run.levels, t)),
+        (title("metric-output-tok-per-s", rung), at(rung, "output_tok_per_s", "", significant, tok)) for rung in rungs
+    ]
+    for slo in promised:
+        name = slo_text(slo, t)
+        rows += [(title("metric-goodput", rung, slo=name), goodput(rung, slo)) for rung in rungs]
+    for rung in rungs:
+        rows += [(title("metric-ttft", rung, q=q), at(rung, "ttft_s", q, milliseconds, ms)) for q in ("p50", "p99")]
+    rows += [(title("metric-tpot-p50", rung), at(rung, "tpot_s", "p50", milliseconds, ms)) for rung in rungs]
+    rows += [
+        (t("metric-success"), lambda run: _successes(run, t)),
         (t("metric-quality"), lambda run: _quality_cell(run, t)),
-        (t("metric-runs"), lambda run: Cell(lines=(_link(run), _badge(run, t)))),
+        (t("metric-runs"), lambda run: Cell(lines=(link(run), badge(run, t)))),
     ]
     return rows
 
@@ -144,7 +150,7 @@ def _launches(runs: Runs, metric: Metric, t: Messages) -> Cell:
         if len(known) == len(launches) and not isinstance(found[0], Cell):
             _, form, unit = found[0]
             lines.append(Text(text=f"{form(fmean(known))} {unit}"))
-            lines.append(Text(text=_interval_text(known, form, t), style="note"))
+            lines.append(Text(text=interval_text(known, form, t), style="note"))
             continue
         for one in found:
             if isinstance(one, Cell):
@@ -154,6 +160,17 @@ def _launches(runs: Runs, metric: Metric, t: Messages) -> Cell:
             else:
                 lines.append(Text(text=f"{one[1](one[0])} {one[2]}"))
     return Cell(lines=tuple(lines), number=True)
+
+
+def _successes(run: PublicRun, t: Messages) -> Cell:
+    """Successes over the levels that may be read, and how many were left out."""
+    valid = tuple(level for level in run.levels if level.valid)
+    left = len(run.levels) - len(valid)
+    if not left:
+        return success_cell(valid, t)
+    cell = success_cell(valid, t) if valid else Cell(lines=(Text(text="—", style="missing"),), number=True)
+    note = Text(text=t("levels-invalid", n=count(left)), style="note")
+    return Cell(lines=(*cell.lines, note), number=True)
 
 
 def _unmeasured(entry: Entry, height: int, t: Messages) -> Cell:
@@ -179,7 +196,7 @@ def traits_table(t: Messages) -> Table:
         texts = (entry.title, t(f"{key}-traits"), t(f"{key}-fits"))
         rows.append(Row(cells=(*map(words, texts), Cell(lines=tuple(mind)), words(t(f"{key}-place")))))
     titles = (t("engine"), t("traits"), t("fits"), t("mind"), t("place"))
-    return _table("traits", t("traits-caption"), titles, rows, style="prose")
+    return table("traits", t("traits-caption"), titles, rows, style="prose")
 
 
 def patterns_table(t: Messages) -> Table:
@@ -189,7 +206,7 @@ def patterns_table(t: Messages) -> Table:
         names = ", ".join(entry.title for entry in ON_TABLE if entry.pattern == pattern)
         rows.append(Row(cells=(words(t(f"pattern-{pattern}")), words(names), words(t(f"pattern-{pattern}-looks")))))
     titles = (t("pattern"), t("engine"), t("pattern-looks"))
-    return _table("patterns", t("patterns-caption"), titles, rows, style="prose")
+    return table("patterns", t("patterns-caption"), titles, rows, style="prose")
 
 
 def off_table(seat: str, t: Messages) -> Table:
@@ -201,7 +218,7 @@ def off_table(seat: str, t: Messages) -> Table:
         for key in (f"engine-{slug(entry.key)}",)
     ]
     caption = t("off-caption") if seat == "off" else t("gateways-caption")
-    return _table(f"seat-{seat}", caption, (t("off-name"), t("off-reason"), t("off-fact")), rows, style="prose")
+    return table(f"seat-{seat}", caption, (t("off-name"), t("off-reason"), t("off-fact")), rows, style="prose")
 
 
 # ---------------------------------------------------------------- runs, one row each
@@ -219,7 +236,7 @@ def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
             Row(
                 id=anchor(run),
                 cells=(
-                    _run_cell(run, t),
+                    run_cell(run, t),
                     Cell(lines=tuple(settings) or (Text(text=t("settings-default"), style="note"),)),
                     words(run.engine_version) if run.engine_version else missing(t("state-unknown")),
                     words(run.week),
@@ -227,7 +244,7 @@ def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
             )
         )
     titles = (t("run"), t("settings"), t("engine-version"), t("week"))
-    return _table("pipeline-table", t("pipeline-caption"), titles, rows, empty=t("runs-none"))
+    return table("pipeline-table", t("pipeline-caption"), titles, rows, empty=t("runs-none"))
 
 
 def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
@@ -245,54 +262,10 @@ def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
                 number(significant(prepared.first_request_s)),
                 words(t(f"cache-{prepared.cache_state}")),
             )
-        rows.append(Row(id=anchor(run), cells=(_run_cell(run, t), *cells)))
+        rows.append(Row(id=anchor(run), cells=(run_cell(run, t), *cells)))
     keys = ("preparation-build", "preparation-startup", "preparation-first", "preparation-cache")
     titles = (t("run"), *map(t, keys))
-    return _table("preparation-table", t("preparation-caption"), titles, rows, {1, 2, 3}, empty=t("runs-none"))
-
-
-def throughput_table(runs: Runs, t: Messages) -> Table:
-    """Output, requests and outcomes of each run at each concurrency, with the interval over launches."""
-    rows = []
-    for run, level in _levels(runs):
-        peers = [_scalar(_level(other, level.concurrency), "output_tok_per_s") for other in _launches_of(run, runs)]
-        known = [value for value in peers if value is not None]
-        interval = missing(t("missing"))
-        if known:
-            style = "plain" if len(known) > 1 else "note"
-            line = {"text": _interval_text(known, significant, t), "style": style}
-            interval = Cell(lines=(Text.model_validate(line),), number=True)
-        rows.append(
-            Row(
-                cells=(
-                    _run_cell(run, t),
-                    number(count(level.concurrency)),
-                    _success_cell((level,), t),
-                    _scalar_cell(level, "output_tok_per_s", t),
-                    interval,
-                    _scalar_cell(level, "request_rps", t),
-                )
-            )
-        )
-    titles = (t("run"), *map(t, ("concurrency", "success", "output-tok-s", "interval", "request-rps")))
-    return _table("throughput-table", t("throughput-caption"), titles, rows, {1, 2, 3, 4, 5}, empty=t("runs-none"))
-
-
-def latency_table(runs: Runs, t: Messages) -> Table:
-    """Quantiles of TTFT, TPOT and chunk gap of each run at each concurrency."""
-    asked = (("ttft_s", ("p50", "p90", "p99")), ("tpot_s", ("p50",)), ("chunk_gap_s", ("p50", "p99")))
-    heading = {"ttft_s": "ttft", "tpot_s": "tpot", "chunk_gap_s": "chunk-gap"}
-    rows = []
-    for run, level in _levels(runs):
-        values = tuple(_quantile_cell(level, name, q, t) for name, qs in asked for q in qs)
-        low, high = level.prompt_tokens.min, level.prompt_tokens.max
-        tokens = missing(_why(level, t))
-        if low is not None and high is not None:
-            tokens = number(count(low) if low == high else t("range", low=count(low), high=count(high)))
-        rows.append(Row(cells=(_run_cell(run, t), number(count(level.concurrency)), *values, tokens)))
-    measured = (t(heading[name], q=q) for name, qs in asked for q in qs)
-    titles = (t("run"), t("concurrency"), *measured, t("prompt-tokens"))
-    return _table("latency-table", t("latency-caption"), titles, rows, set(range(1, 9)), empty=t("runs-none"))
+    return table("preparation-table", t("preparation-caption"), titles, rows, {1, 2, 3}, empty=t("runs-none"))
 
 
 def quality_table(runs: Runs, t: Messages) -> Table:
@@ -301,7 +274,7 @@ def quality_table(runs: Runs, t: Messages) -> Table:
     for run in runs:
         if run.quality is None:
             reason = t(f"quality-{run.quality_reason or 'not-measured'}")
-            rows.append(Row(cells=(_run_cell(run, t), words("—"), missing(reason), *(words("—"),) * 4)))
+            rows.append(Row(cells=(run_cell(run, t), words("—"), missing(reason), *(words("—"),) * 4)))
             continue
         for task in run.quality.tasks:
             unscored = [f"{t(f'unscored-{reason.value}')} {n}" for reason, n in task.unscored.items() if n]
@@ -309,37 +282,9 @@ def quality_table(runs: Runs, t: Messages) -> Table:
             error = missing(t("missing")) if task.stderr is None else number(fraction(task.stderr))
             counts = (number(count(task.n)), number(count(task.n - sum(task.unscored.values()))))
             notes = words(*unscored) if unscored else words(t("unscored-none"))
-            rows.append(Row(cells=(_run_cell(run, t), words(task.task), score, error, *counts, notes)))
+            rows.append(Row(cells=(run_cell(run, t), words(task.task), score, error, *counts, notes)))
     titles = (t("run"), *map(t, ("task", "score", "stderr", "items", "scored", "unscored")))
-    return _table("quality-table", t("quality-caption"), titles, rows, {2, 3, 4, 5}, empty=t("runs-none"))
-
-
-def instrument_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
-    """What the instrument measured against a server that knows its own timing."""
-    rows = []
-    for run in runs:
-        for level in run.instrument:
-            cpu = level.client_cpu_s_per_chunk
-            cells = (
-                number(count(level.concurrency)),
-                number(count(level.requests)),
-                number(milliseconds(level.ttft_true_s)),
-                number(signed_milliseconds(level.ttft_error_s)),
-                number(milliseconds(level.chunk_lag_p50_s)),
-                number(milliseconds(level.chunk_lag_p99_s)),
-                number(count(level.chunks)),
-                missing(t("client-cpu-unread")) if cpu is None else number(milliseconds(cpu)),
-            )
-            rows.append(Row(id=anchor(run), cells=(_run_cell(run, t), *cells)))
-    lags = (t("chunk-lag", q="p50"), t("chunk-lag", q="p99"))
-    titles = (
-        t("run"),
-        *map(t, ("concurrency", "requests", "ttft-true", "ttft-error")),
-        *lags,
-        *map(t, ("chunks", "client-cpu")),
-    )
-    empty = t("instrument-none")
-    return _table("instrument-table", t("instrument-caption"), titles, rows, set(range(1, 9)), empty=empty)
+    return table("quality-table", t("quality-caption"), titles, rows, {2, 3, 4, 5}, empty=t("runs-none"))
 
 
 def profile_settings(run: PublicRun) -> tuple[tuple[str, str], ...]:
@@ -348,110 +293,8 @@ def profile_settings(run: PublicRun) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(value).lower()) for name, value in settings.items())
 
 
-# ---------------------------------------------------------------- cells
-
-
-def _table(
-    id: str,
-    caption: str,
-    titles: Iterable[str],
-    rows: Iterable[Row],
-    numbers: Iterable[int] = (),
-    *,
-    empty: str = "",
-    style: str = "rows",
-) -> Table:
-    right = set(numbers)
-    columns = tuple(Column(title=title, number=place in right) for place, title in enumerate(titles))
-    return Table.model_validate(
-        {
-            "id": id,
-            "caption": caption,
-            "columns": columns,
-            "rows": tuple(rows),
-            "empty": empty,
-            "style": style,
-        }
-    )
-
-
-def _link(run: PublicRun) -> Text:
-    return Text(text=run.run_id, href=f"card-{run.run_id}")
-
-
-def _badge(run: PublicRun, t: Messages) -> Text:
-    return Text(text=t(f"grade-{run.grade.value}"), style="badge", value=run.grade.value)
-
-
-def _run_cell(run: PublicRun, t: Messages) -> Cell:
-    return Cell(lines=(_link(run), _badge(run, t), Text(text=series_label(run))))
-
-
-def _success_cell(levels: tuple[PublicLevel, ...], t: Messages) -> Cell:
-    requests = sum(level.requests for level in levels)
-    if not requests:
-        return missing(t("missing-level"))
-    good = sum(level.outcomes.get(Outcome.SUCCESS, 0) for level in levels)
-    lines = [
-        Text(text=f"{count(good)} / {count(requests)}"),
-        Text(text=f"{100 * good / requests:.0f} %", style="note"),
-    ]
-    for outcome in Outcome:
-        n = sum(level.outcomes.get(outcome, 0) for level in levels)
-        if n and outcome is not Outcome.SUCCESS:
-            lines.append(Text(text=f"{t(f'outcome-{outcome.value}')} {count(n)}", style="note"))
-    return Cell(lines=tuple(lines), number=True)
-
-
 def _quality_cell(run: PublicRun, t: Messages) -> Cell:
     if run.quality is None:
         return missing(t(f"quality-{run.quality_reason or 'not-measured'}"))
     scores = (f"{one.task} {'—' if one.score is None else fraction(one.score)}" for one in run.quality.tasks)
     return words(*scores)
-
-
-def _scalar_cell(level: PublicLevel, name: str, t: Messages) -> Cell:
-    value = _scalar(level, name)
-    if value is None:
-        return missing(t("missing-steady") if level.steady_s is None else _why(level, t))
-    return number(significant(value))
-
-
-def _quantile_cell(level: PublicLevel, name: str, q: str, t: Messages) -> Cell:
-    value = _quantile(level, name, q)
-    return missing(_why(level, t)) if value is None else number(milliseconds(value))
-
-
-def _interval_text(values: list[float], form: Callable[[float], str], t: Messages) -> str:
-    interval = launch_interval(values)
-    if interval is None:
-        return t("interval-none")
-    low, high = interval
-    return t("interval-launches", low=form(low), high=form(high), n=str(len(values)))
-
-
-def _why(level: PublicLevel | None, t: Messages) -> str:
-    if level is None:
-        return t("missing-level")
-    return t("missing") if level.outcomes.get(Outcome.SUCCESS, 0) else t("missing-success")
-
-
-def _levels(runs: Runs) -> list[tuple[PublicRun, PublicLevel]]:
-    return [(run, level) for run in runs for level in run.levels]
-
-
-def _level(run: PublicRun, concurrency: int | None) -> PublicLevel | None:
-    return next((level for level in run.levels if level.concurrency == concurrency), None)
-
-
-def _scalar(level: PublicLevel | None, name: str) -> float | None:
-    return None if level is None else level.scalars.get(name)
-
-
-def _quantile(level: PublicLevel | None, name: str, q: str) -> float | None:
-    summary = None if level is None else level.metrics.get(name)
-    return None if summary is None else getattr(summary, q)
-
-
-def _launches_of(run: PublicRun, runs: Runs) -> Runs:
-    return tuple(other for other in runs if other.spec_digest == run.spec_digest)

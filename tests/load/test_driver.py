@@ -128,7 +128,7 @@ def test_the_load_process_ends_when_its_parent_lets_go(tmp_path: object) -> None
             json.dump(
                 {
                     "url": url, "path": "/chat/completions", "headers": [], "timeout_s": 60, "name": "x",
-                    "levels": [{"concurrency": 1, "bodies": ["{}"], "warmup": []}],
+                    "levels": [{"slots": 1, "bodies": [[0, "{}"]], "warmup": [], "offsets": None, "duration_s": None}],
                 },
                 out,
             )  # fmt: skip
@@ -138,6 +138,9 @@ def test_the_load_process_ends_when_its_parent_lets_go(tmp_path: object) -> None
             stdout=subprocess.PIPE,
         )
         assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()  # it is ready
+        process.stdin.write(b"go 0\n")
+        process.stdin.flush()
         process.stdout.readline()  # the load runs
         process.stdin.close()
         assert process.wait(20) == 3

@@ -38,9 +38,14 @@ def summary(value: float | None, spread: float = 0.4) -> dict[str, Any]:
 
 
 def level(
-    concurrency: int, rate: float | None, ttft: float | None = 0.05, good: int = 12, bad: int = 0
+    concurrency: int | None,
+    rate: float | None,
+    ttft: float | None = 0.05,
+    good: int = 12,
+    bad: int = 0,
+    **changes: Any,
 ) -> dict[str, Any]:
-    """One rung of the ladder; lengths are exactly 32 tokens out."""
+    """One rung of the ladder; lengths are exactly 32 tokens out. `changes` replace whole fields."""
     outcomes = {name: n for name, n in (("success", good), ("timeout", bad)) if n}
     exact = summary(32.0, 0) if good else summary(None)
     return {
@@ -56,8 +61,48 @@ def level(
             "tpot_s": summary(0.008 if good else None),
             "chunk_gap_s": summary(0.008 if good else None, 1.5),
         },
-        "scalars": {"output_tok_per_s": rate, "request_rps": None if rate is None else rate / 32},
+        "scalars": {
+            "output_tok_per_s": rate,
+            "request_rps": None if rate is None else rate / 32,
+            "output_tok_per_s_whole": None if rate is None else rate * 0.87,
+        },
+        **changes,
     }
+
+
+def open_level(rate_rps: float, rate: float | None, ttft: float | None = 0.05, **changes: Any) -> dict[str, Any]:
+    """One rung of an open loop, with the latencies that count from the intended send."""
+    plain = level(None, rate, ttft, **changes)
+    late = {
+        "schedule_lag_s": 0.0004,
+        "ttft_intended_s": None if ttft is None else ttft + 0.0009,
+        "e2e_intended_s": 0.31,
+    }
+    metrics = {**plain["metrics"], **{name: summary(value) for name, value in late.items()}}
+    return {**plain, "rate_rps": rate_rps, "metrics": metrics}
+
+
+def workload(**changes: Any) -> dict[str, Any]:
+    """A closed loop of short chats; `changes` replace whole fields."""
+    return {
+        "name": "short-chat",
+        "endpoint": "chat",
+        "input_tokens": 128,
+        "shared_prefix_tokens": 64,
+        "output_tokens": 32,
+        "exact_output": True,
+        "concurrency": [1, 4],
+        "requests_per_level": 12,
+        "warmup_requests": 2,
+        "timeout_s": 60,
+        "seed": 7,
+        **changes,
+    }
+
+
+def open_workload(arrival: str, *rates: float, **changes: Any) -> dict[str, Any]:
+    """The same in an open loop."""
+    return workload(name="open-chat", arrival=arrival, concurrency=[], rate_rps=list(rates), **changes)
 
 
 def task(name: str, score: float | None, unscored: dict[str, int] | None = None) -> dict[str, Any]:
@@ -99,19 +144,7 @@ def run(engine: str = "P", profile: str = "base", launch: str = "1", **changes: 
         "gateway": None,
         "profile": {"name": profile, "prefix_caching": profile == "base", "max_num_seqs": 4},
         "varied": ["profile.prefix_caching"],
-        "workload": {
-            "name": "short-chat",
-            "endpoint": "chat",
-            "input_tokens": 128,
-            "shared_prefix_tokens": 64,
-            "output_tokens": 32,
-            "exact_output": True,
-            "concurrency": [1, 4],
-            "requests_per_level": 12,
-            "warmup_requests": 2,
-            "timeout_s": 60,
-            "seed": 7,
-        },
+        "workload": workload(),
         "sampling": {
             "temperature": 0,
             "top_p": 1,
@@ -150,38 +183,66 @@ def run(engine: str = "P", profile: str = "base", launch: str = "1", **changes: 
     return PublicRun.model_validate({**plain, **changes})
 
 
+def instrument_level(concurrency: int | None, rate_rps: float | None = None, **changes: Any) -> dict[str, Any]:
+    """The instrument on one rung; `changes` replace whole fields."""
+    return {
+        "concurrency": concurrency,
+        "rate_rps": rate_rps,
+        "requests": 24,
+        "chunks": 768,
+        "ttft_true_s": summary(0.05),
+        "ttft_error_s": summary(0.00031),
+        "request_transit_s": summary(0.0002),
+        "chunk_lag_s": summary(0.0001, 8),
+        "gap_error_s": summary(0.00002, 9),
+        "schedule_error_s": summary(None if rate_rps is None else 0.00015),
+        "loop_lag_s": summary(0.00007, 6),
+        "client_cpu_s_per_chunk": 7.3e-6,
+        "client_rss_mib": 41.5,
+        "server_late_s": summary(0.00021, 3),
+        **changes,
+    }
+
+
+def certificate(seed: str = "one", valid: int = 256, **changes: Any) -> dict[str, Any]:
+    """A certificate of the instrument over a ladder of streams and one open loop."""
+    return {
+        "certificate_id": "c-" + run_id(seed)[2:],
+        "lab_version": "0.2.0",
+        "week": "2026-W50",
+        "workers": 1,
+        "limits": {"ttft_error_mean_s": 0.002, "chunk_lag_p99_s": 0.003},
+        "levels": [
+            instrument_level(64),
+            instrument_level(256, ttft_error_s=summary(0.0014)),
+            instrument_level(1024, ttft_error_s=summary(0.0043), server_late_s=summary(0.004)),
+            instrument_level(None, 50.0, client_rss_mib=None),
+        ],
+        "valid_streams": valid,
+        **changes,
+    }
+
+
 def instrument_run(**changes: Any) -> PublicRun:
     """A run of the reference engine as instrument check."""
-    checked = {
-        "concurrency": 4,
-        "requests": 24,
-        "ttft_true_s": 0.05,
-        "ttft_error_s": 0.00031,
-        "chunk_lag_p50_s": 0.0001,
-        "chunk_lag_p99_s": 0.0009,
-        "chunks": 768,
-        "client_cpu_s_per_chunk": None,
+    whole: dict[str, Any] = {
+        "table": "instrument-check",
+        "grade": "harness-check",
+        "grade_reason": "no-gpu-seen",
+        "levels": [],
+        "quality": None,
+        "quality_reason": "not-applicable-seeded-text",
+        "instrument": [instrument_level(4, client_cpu_s_per_chunk=None)],
+        "varied": [],
     }
-    return run(
-        "reference",
-        "ticking",
-        table="instrument-check",
-        grade="harness-check",
-        grade_reason="no-gpu-seen",
-        levels=[],
-        quality=None,
-        quality_reason="not-applicable-seeded-text",
-        instrument=[checked],
-        varied=[],
-        **changes,
-    )
+    return run("reference", "ticking", **{**whole, **changes})
 
 
 def edition() -> tuple[PublicRun, ...]:
     """Two profiles of P (one launched twice), one Q that is built first, and the instrument check."""
     return (
-        run("P", "base"),
-        run("P", "base", "2", levels=[level(1, 103.0), level(4, 231.0, 0.1)]),
+        run("P", "base", certificate=certificate()),
+        run("P", "base", "2", levels=[level(1, 103.0), level(4, 231.0, 0.1)], certificate=certificate()),
         run("P", "no-prefix-cache", levels=[level(1, 88.1, 0.07), level(4, None, None, good=0, bad=12)]),
         run(
             "Q",
@@ -197,3 +258,47 @@ def edition() -> tuple[PublicRun, ...]:
         ),
         instrument_run(),
     )
+
+
+LATE = {"code": "schedule-lag", "value": 0.31, "limit": 0.05}
+SLO = {"ttft_s": 0.5, "tpot_s": 0.05}
+
+
+def open_edition() -> tuple[PublicRun, ...]:
+    """Every arrival law, an invalid level, every concern, an SLO, JSON answers, two certificates and none."""
+    every = (
+        {"code": "few-requests", "value": 12, "limit": 30},
+        {"code": "drift", "value": -0.134, "limit": 0.1},
+        {"code": "outliers", "value": 11.2, "limit": 3},
+        {"code": "lengths-differ", "value": 0.31, "limit": 0.1},
+        {"code": "no-usage", "value": 3, "limit": 0},
+        {"code": "beyond-certificate", "value": 512, "limit": 256},
+        {"code": "no-certificate"},
+    )
+    own, other = certificate(), certificate("two", 0, workers=2)
+
+    def with_goodput(plain: dict[str, Any], goodput: float | None) -> dict[str, Any]:
+        return {**plain, "scalars": {**plain["scalars"], "goodput_rps": goodput}}
+
+    poisson = open_workload("poisson", 2.5, 5, 10, slo=SLO, duration_s=60, prefix_groups=4)
+    constant = open_workload("constant", 0.5, 100)
+    schema = workload(
+        name="structured-output", content="structured-output", source_sha256=sha("schemas"), input_tokens=None,
+        shared_prefix_tokens=0, exact_output=False, concurrency=[512],
+    )  # fmt: skip
+    counts = {"valid": 7, "invalid": 2, "truncated": 1, "refused": 1, "failed": 1}
+    late = open_level(10, 777.0, 0.777, concerns=[LATE, every[6]])
+    return (
+        *edition(),
+        run("P", "open", workload=poisson, certificate=own, levels=[
+            with_goodput(open_level(2.5, 79.0), 2.31), with_goodput(open_level(5, 158.0, 0.07), None), late]),
+        run("P", "open", "2", workload=poisson, certificate=own, levels=[
+            with_goodput(open_level(2.5, 80.0, 0.052), 2.29), with_goodput(open_level(5, 157.0, 0.072), 4.4), late]),
+        run("Q", "even", workload=constant, certificate=other, levels=[
+            open_level(0.5, 15.9, concerns=[every[0]]), open_level(100, 2140.0, 0.4, concerns=every[1:4])]),
+        run("Q", "schemas", workload=schema, levels=[
+            level(512, 3300.0, 0.8, concerns=every, structured=counts)]),
+        instrument_run(
+            run_id=run_id("open check"), workload=open_workload("poisson", 50), certificate=own,
+            instrument=[instrument_level(None, 50.0, client_rss_mib=None, gap_error_s=summary(None))]),
+    )  # fmt: skip

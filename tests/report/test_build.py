@@ -18,7 +18,7 @@ from lab.report.messages import LANGS, messages
 from lab.report.typeface import covered
 from lab.report.words import ranking_words
 from lab.roster import ON_TABLE, ROSTER
-from tests.report.report_examples import edition, instrument_run, level, run
+from tests.report.report_examples import edition, instrument_run, level, open_edition, run
 
 Runs = tuple[PublicRun, ...]
 LOCAL = r"#|data:,$|\.\./(en|ja)/index\.html$|\.\./evidence/[\w%-]+\.json$"
@@ -30,6 +30,7 @@ HARNESS = tuple(
 EDITIONS: dict[str, Runs] = {
     "synthetic": edition(),
     "harness": HARNESS,
+    "open": open_edition(),
     "empty": (),
     "instrument": (instrument_run(),),
     "comparison": (
@@ -169,9 +170,9 @@ def test_label_is_on_every_row_and_every_chart(lang: str) -> None:
 
 def test_numbers_reach_the_page_and_absence_is_never_zero() -> None:
     text = page("synthetic", "en").text
-    for shown in ("[91.0, 113], 2 launches", "no interval (one launch)", "no build step", "41.3", "12 / 12",
+    for shown in ("[91.0, 113]", "2 launches", "no interval (one launch)", "no build step", "41.3", "12 / 12",
                   "11 / 12", "timeout 12", "no request succeeded", "truncated 2",
-                  "0.625", "+0.310", "could not be read"):  # fmt: skip
+                  "0.625", "+0.310", "could not be read", "7.30"):  # fmt: skip
         assert shown in text, shown
 
 
@@ -211,3 +212,103 @@ def test_hostile_text_stays_text() -> None:
 def test_many_runs_stay_small() -> None:
     many = tuple(run("P", f"profile-{n}", levels=[level(2**k, 100.0 + n) for k in range(6)]) for n in range(40))
     assert all(len(html) < 1_500_000 for html in build_pages(many).values())
+
+
+def rows(name: str, table: str, lang: str = "en") -> list[str]:
+    """The rows of one table as text, heading first."""
+    found = re.search(rf'<table id="{table}".*?</table>', page(name, lang).html, re.DOTALL)
+    assert found is not None, table
+    return [" ".join(Page(row).text.split()) for row in re.findall(r"<tr.*?</tr>", found.group(), re.DOTALL)]
+
+
+def test_a_level_is_named_by_its_load_and_never_none() -> None:
+    text = page("open", "en").text
+    assert "None" not in re.sub(r"\s+", " ", text)
+    throughput = " | ".join(rows("open", "throughput-table"))
+    for shown in ("1 in flight", "2.5 req/s, Poisson", "0.5 req/s, evenly spaced", "512 in flight"):
+        assert shown in throughput, shown
+    for shown in ("open-chat: 2.5, 5, 10 req/s, Poisson", "at most 60 s a level", "SLO TTFT\u00a0≤\u00a0500\u00a0ms,",
+                  "shared prefix 64 within each of 4 groups", "questions with a JSON schema each"):  # fmt: skip
+        assert shown in text, shown
+
+
+def test_an_invalid_level_says_why_and_shows_no_number() -> None:
+    for table in ("throughput-table", "latency-table", "intended-table"):
+        late = [row for row in rows("open", table) if "10 req/s, Poisson" in row]
+        assert len(late) == 2
+        for row in late:
+            assert "invalid: requests were sent up to 310 ms late (p99, limit 50.0 ms)" in row
+            assert "777" not in row and "12 / 12" not in row
+    for table in ("chart-throughput-poisson-data", "chart-ttft-poisson-data"):
+        assert not [row for row in rows("open", table) if "777" in row or row.startswith("10 ")]
+    assert "invalid" not in " ".join(rows("synthetic", "throughput-table"))
+
+
+def test_concerns_stand_beside_the_row_with_value_and_limit() -> None:
+    found = rows("open", "throughput-table")
+    noted = found[next(place for place, row in enumerate(found) if "512 in flight" in row) + 1]
+    assert noted.startswith("Read with care: few")
+    for shown in (
+        "few successes for these quantiles (12; limit 30)",
+        "(−13.4 %; limit 10.0 %)",
+        "(11.2; limit 3.00)",
+        "say different things (31.0 %; limit 10.0 %)",
+        "token count from the server (3)",
+        "(512; limit 256)",
+        "was not calibrated",
+    ):
+        assert shown in noted, shown
+    assert noted in rows("open", "latency-table")
+    assert "Read with care" not in page("synthetic", "en").text
+
+
+def test_steady_window_and_whole_level_stand_side_by_side() -> None:
+    first = next(row for row in rows("synthetic", "throughput-table") if run("P").run_id in row)
+    assert "101 window 2.00 s" in first and "88.1 3.00 s in all" in first
+
+
+def test_intervals_over_launches_for_output_and_ttft() -> None:
+    assert "[91.0, 113] 2 launches" in rows("synthetic", "throughput-table")[1]
+    # P at 4 in flight: p50 0.11 and 0.10 s; mean 105 ms, standard error 5 ms, t(0.975, 1) = 12.706
+    assert "[41.5, 169] 2 launches" in rows("synthetic", "latency-table")[2]
+
+
+def test_goodput_is_shown_with_its_slo_only_where_there_is_one() -> None:
+    assert "Goodput" not in rows("synthetic", "throughput-table")[0]
+    table = rows("open", "throughput-table")
+    assert "Goodput, req/s" in table[0]
+    assert "2.31 TTFT ≤ 500 ms, TPOT ≤ 50.0 ms" in next(row for row in table if " 79.0 " in row)
+    assert "— no value" in next(row for row in table if " 158 " in row)
+    assert "no SLO was stated" in next(row for row in table if "512 in flight" in row)
+
+
+def test_intended_and_structured_tables_only_where_there_is_something() -> None:
+    assert not {"intended-table", "structured-table"} & set(page("synthetic", "en").ids)
+    assert all("in flight" not in row for row in rows("open", "intended-table"))
+    assert "12 7 58 % 2 1 1 1" in rows("open", "structured-table")[1]
+
+
+def test_loads_of_two_laws_never_share_a_chart() -> None:
+    figures = {attrs["id"] for attrs in page("open", "en").all("figure")}
+    assert figures == {"chart-preparation"} | {
+        f"chart-{chart}-{law}" for chart in ("throughput", "ttft") for law in ("closed", "constant", "poisson")
+    }
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_certificates_are_printed_once_each_and_runs_without_one_say_so(lang: str) -> None:
+    t = messages(lang)
+    standing = rows("open", "standing-table", lang)
+    assert len(standing) == 4
+    assert t("certificate-streams", n="256") in standing[1] + standing[2]
+    assert t("certificate-no-streams") in standing[1] + standing[2]
+    assert t("certificate-none") in standing[3]
+    assert t("caveat-no-certificate") in page("open", lang).text
+    ids = {run.certificate.certificate_id for run in EDITIONS["open"] if run.certificate}
+    for name in ids:
+        table = rows("open", f"certificate-{name}", lang)
+        assert len(table) == 5
+        assert t("certificate-beyond") in table[3]
+        assert "+0.310" in table[1] and "7.30" in table[1] and t("schedule-none") in table[1]
+        assert t("client-unread") in table[4]
+    assert t("missing") in " ".join(rows("open", "instrument-table", lang))

@@ -8,7 +8,7 @@ from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
 from lab.report.checklist import answers
 from lab.report.messages import LANGS, message
-from tests.report.report_examples import instrument_run, level, run, sha, task
+from tests.report.report_examples import LATE, instrument_run, level, open_level, open_workload, run, sha, task
 
 Runs = tuple[PublicRun, ...]
 
@@ -37,6 +37,7 @@ ONE_TOKEN_SHORT = {
     **level(1, 90.0),
     "completion_tokens": {**level(1, 90.0)["completion_tokens"], "min": 31.0},
 }
+OPEN = {"workload": open_workload("poisson", 2.5, 5)}
 FREE_LENGTH = other_workload(exact_output=False)
 
 MATRIX: list[tuple[str, str, Runs]] = [
@@ -60,7 +61,12 @@ MATRIX: list[tuple[str, str, Runs]] = [
     ("workload", "yes", (run("P", workload=FREE_LENGTH, levels=[ONE_TOKEN_SHORT, level(4, 1.0)]),)),
     ("workload", "no", (P, run("Q", workload=other_workload(output_tokens=64)))),
     ("workload", "no", (P, run("Q", workload=other_workload(concurrency=[1])))),
+    ("workload", "yes", (run("P", levels=[open_level(2.5, 80.0), open_level(5, 160.0)], **OPEN),)),
+    ("workload", "no", (P, run("Q", **OPEN))),
+    ("workload", "no", (run("P", **OPEN), run("Q", workload=open_workload("constant", 2.5, 5)))),
     ("workload", "open", ()),
+    ("workload", "open", (run("P", levels=[open_level(2.5, 80.0)], **OPEN),)),
+    ("workload", "open", (run("P", levels=[open_level(2.5, 80.0), open_level(5, 1.0, concerns=[LATE])], **OPEN),)),
     ("workload", "open", (P, run("Q", levels=[ONE_TOKEN_SHORT, level(4, 222.5)]))),
     ("workload", "open", (P, run("Q", levels=[level(1, 95.0)]))),
     ("label", "yes", (P, Q)),
@@ -102,3 +108,10 @@ def test_contradiction_outweighs_a_gap() -> None:
 def test_label_question_leaves_the_instrument_check_out() -> None:
     found = answers((P, instrument_run()))[3]
     assert (found.answer, found.run_ids) == ("yes", (P.run_id,))
+
+
+def test_workload_answer_names_the_load() -> None:
+    found = answers((run("P", levels=[open_level(2.5, 80.0), open_level(5, 160.0)], **OPEN),))[2]
+    assert "(2.5, 5 req/s, Poisson, 32 tokens out)" in message("en", found.message, **found.args)
+    found = answers((P, Q))[2]
+    assert "(1, 4 in flight, 32 tokens out)" in message("en", found.message, **found.args)

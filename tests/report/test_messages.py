@@ -12,19 +12,20 @@ from fluent.syntax import ast, parse
 import lab.report
 from lab.errors import ParamsError
 from lab.publish.evidence import PublicPreparation, PublicRun
-from lab.records import EvidenceGrade, Outcome, Unscored
-from lab.report.build import TERMS
+from lab.records import Concern, ConcernCode, EvidenceGrade, Outcome, Structured, Unscored
+from lab.report.build import LIMITS, TERMS
 from lab.report.checklist import Question
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
-from lab.spec import Table
+from lab.spec import Table, Workload
 
 HOUSE = Path(lab.report.__file__).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 NAMES = (
     "harness-check", "real-gpu", "imported", "synthetic", "run_id", "spec_digest", "match_id", "prefill",
-    "decode", "batching", "tok/s", "req/s", "ms", "TTFT", "ttft_s", "TPOT", "tpot_s", "p50", "p99",
+    "decode", "batching", "SLO", "goodput", "goodput_rps",
+    "tok/s", "req/s", "ms", "TTFT", "ttft_s", "TPOT", "tpot_s", "p50", "p99",
 )  # fmt: skip
 """Terms of the field that are written the same in Japanese."""
 
@@ -64,10 +65,13 @@ def families() -> set[str]:
     keys |= {f"question-{question}" for question in get_args(Question)} | {f"answer-{a}" for a in ("yes", "no", "open")}
     keys |= {f"table-{table}" for table in get_args(Table)}
     keys |= {f"pattern-{pattern}{end}" for pattern in ("serve", "build-serve") for end in ("", "-looks")}
-    keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft-p50-p99", "tpot-p50")}
+    keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft", "tpot-p50", "goodput")}
     keys |= {f"term-{term}{end}" for term in TERMS for end in ("", "-text")}
-    keys |= {f"limit-{limit}" for limit in ("four", "vendor", "conditions", "causes", "choice")}
+    keys |= {f"limit-{limit}" for limit in LIMITS}
     keys |= {f"chart-{chart}-desc" for chart in ("throughput", "preparation", "ttft")}
+    keys |= {f"concern-{code.value}" for code in ConcernCode if not Concern(code=code).invalidates}
+    keys |= {f"structured-{one.value}" for one in Structured}
+    keys |= {f"content-{content}" for content in choices(Workload, "content")}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     return keys
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from lab.report.intervals import launch_interval
-from lab.report.numbers import count, fraction, milliseconds, signed_milliseconds, significant
+from lab.report.numbers import (
+    count,
+    fraction,
+    microseconds,
+    milliseconds,
+    percent,
+    plain,
+    signed_milliseconds,
+    significant,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,10 +39,13 @@ def test_times_are_printed_in_milliseconds() -> None:
     assert (fraction(0.5), count(1024.0), count(0.5)) == ("0.500", "1,024", "0.5")
 
 
-def test_one_launch_has_no_interval() -> None:
-    assert launch_interval([100.0]) is None
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(4, "4"), (2.5, "2.5"), (2.0, "2"), (1e-7, "0.0000001"), (1e6, "1,000,000"), (1024, "1,024"), (0.125, "0.125")],
+)
+def test_a_decided_number_keeps_its_digits(value: float, text: str) -> None:
+    assert plain(value) == text
 
 
-def test_interval_of_two_launches() -> None:
-    # Mean 10, standard error 1, t(0.975, 1) = 12.706.
-    assert launch_interval([9.0, 11.0]) == pytest.approx((10 - 12.706, 10 + 12.706), abs=1e-3)
+def test_small_units() -> None:
+    assert (microseconds(7.3e-6), percent(0.134), percent(-0.2)) == ("7.30", "13.4 %", "−20.0 %")

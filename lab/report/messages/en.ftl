@@ -49,10 +49,36 @@ column-quality = Quality suite and version
 column-preparation = Preparation time counts in the decision
 value-differs = differs
 value-tokens = { $count } tokens
-value-workload = { $name }: { $concurrency } in flight, { $input } tokens in (shared prefix { $shared }), { $output } tokens out ({ $exact ->
+value-workload = { $name }: { $what }
+value-input = { $input } tokens in ({ $shared })
+value-output = { $output } tokens out ({ $exact ->
     [true] exact
    *[false] at most
   })
+value-duration = at most { $s } s a level
+value-slo = SLO { $slo }
+shared-none = no shared prefix
+shared-one = shared prefix { $shared }
+shared-groups = shared prefix { $shared } within each of { $groups } groups
+content-words = seeded words
+content-structured-output = questions with a JSON schema each, as long as they come
+content-own-traffic = the team's own messages, as long as they come
+slo-ttft = TTFT ≤ { $ms } ms
+slo-tpot = TPOT ≤ { $ms } ms
+slo-e2e = whole answer ≤ { $ms } ms
+load = { $arrival ->
+    [closed] { $ladder } in flight
+    [constant] { $ladder } req/s, evenly spaced
+    [poisson] { $ladder } req/s, Poisson
+   *[rate] { $ladder } req/s
+  }
+load-kind = { $arrival ->
+    [closed] in flight
+    [constant] req/s, evenly spaced
+    [poisson] req/s, Poisson
+   *[rate] req/s
+  }
+load-title = Load
 value-no-gateway = none, the engine is addressed directly
 value-no-weights = no weights
 value-undecided = not decided
@@ -62,6 +88,8 @@ caveats = Read this first
 caveat-off-table = The numbers on this page come from engines that are off the table. They say nothing about the four columns.
 caveat-one-launch = Every setting was launched once, so there is no interval: a difference between two rows may be chance.
 caveat-some-launches = Some settings were launched once only; their rows have no interval.
+caveat-invalid = Some levels are invalid: the load was not sent as planned. Their rows say so and hold no numbers.
+caveat-no-certificate = Some runs stand on no certificate: the instrument has not been calibrated on this machine (lab calibrate).
 caveat-conditions = Every number holds for the conditions printed with it, and for no others.
 caveat-nothing = No run is behind this page; it prints the rules, the tables to be filled and the reasons.
 
@@ -92,11 +120,11 @@ check-model-yes = { $series }, weights { $digest }; each run served it and at le
 check-model-no = Different models: { $models }.
 check-model-open-digest = { $series }, but not every run names the digest of its weights.
 check-model-open-served = { $series }, but not every run has a request that succeeded.
-check-workload-yes = Same workload ({ $concurrency } in flight, { $output } tokens out), and each success has the length that was asked for.
-check-workload-yes-free = Same workload ({ $concurrency } in flight, at most { $output } tokens out). An exact length was not asked for.
+check-workload-yes = Same workload ({ load }, { $output } tokens out), and each success has the length that was asked for.
+check-workload-yes-free = Same workload ({ load }, at most { $output } tokens out). An exact length was not asked for.
 check-workload-no = These fields differ: { $fields }.
 check-workload-open-length = Same workload, but successes have { $lengths } tokens out where { $output } were asked for.
-check-workload-open-measured = Same workload, but not every run has a measured success on each rung.
+check-workload-open-measured = Same workload, but not every run has a success on a valid level for each rung.
 check-label-yes = All carry { $labels }.
 check-label-no = Labels differ: { $labels }.
 check-preparation-yes-counts = Decided: it counts.
@@ -118,11 +146,13 @@ needs = Needs { $what }
 metric-build = Build
 metric-startup = Start (launch to ready)
 metric-first-request = First request (sent to first token)
-metric-output-tok-per-s = Output at { $concurrency } in flight
-metric-output-tok-per-s-any = Output per concurrency
-metric-ttft-p50-p99 = TTFT p50 / p99 at { $concurrency } in flight
-metric-ttft-p50-p99-any = TTFT p50 / p99
-metric-tpot-p50 = TPOT p50 at { $concurrency } in flight
+metric-output-tok-per-s = Output at { $load }
+metric-output-tok-per-s-any = Output per load
+metric-goodput = Goodput at { $load } ({ $slo })
+metric-goodput-any = Goodput ({ $slo })
+metric-ttft = TTFT { $q } at { $load }
+metric-ttft-any = TTFT { $q }
+metric-tpot-p50 = TPOT p50 at { $load }
 metric-tpot-p50-any = TPOT p50
 metric-success = Successes of requests
 metric-quality = Quality per task
@@ -130,6 +160,7 @@ metric-runs = run_id
 unit-s = s
 unit-ms = ms
 unit-tok-s = tok/s
+unit-req-s = req/s
 
 ## The two tables of the map
 
@@ -207,16 +238,23 @@ cache-none = no weights are read
 cache-unknown = unknown
 
 throughput = Throughput
-throughput-caption = Throughput per run and concurrency
-latency-caption = Latency per run and concurrency
-concurrency = In flight
+throughput-caption = Throughput per run and load
+latency-caption = Latency per run and load, counted from the actual send
 requests = Requests
 success = Successes
-output-tok-s = Output, tok/s
-request-rps = Requests, req/s
-interval = 95 % interval of output, tok/s
+output-tok-s = Output, steady window, tok/s
+output-tok-s-whole = Output, whole level, tok/s
+window = window { $s } s
+window-whole = { $s } s in all
+request-rps = Requests, steady window, req/s
+goodput = Goodput, req/s
+goodput-no-slo = no SLO was stated
+goodput-other-slo = not measured against this SLO
+interval-output = 95 % interval of output, tok/s
+interval-ttft = 95 % interval of TTFT p50, ms
 interval-none = no interval (one launch)
-interval-launches = [{ $low }, { $high }], { $n } launches
+interval = [{ $low }, { $high }]
+launches = { $n } launches
 interval-note = Student-t over fresh launches of the same spec_digest. Values inside one launch are not independent and make no interval.
 ttft = TTFT { $q }, ms
 tpot = TPOT { $q }, ms
@@ -227,6 +265,35 @@ missing = no value
 missing-level = nothing was measured
 missing-success = no request succeeded
 missing-steady = the number in flight was never reached
+missing-window = there was no steady window
+missing-usage = the server did not count the tokens
+levels-invalid = { $n } invalid, left out
+invalid-late = invalid: requests were sent up to { $value } ms late (p99, limit { $limit } ms)
+invalid-late-bare = invalid: requests were sent later than planned
+concerns = Read with care: { $concerns }
+concern-separator = { " · " }
+concern-few-requests = few successes for these quantiles
+concern-drift = the second half differs from the first in latency
+concern-outliers = the longest request took many times the median
+concern-lengths-differ = answers differ in length, so tok/s and req/s say different things
+concern-no-usage = answers without a token count from the server
+concern-beyond-certificate = more streams than the instrument was shown to hold
+concern-no-certificate = the instrument was not calibrated on this machine
+concern-value = { $concern } ({ $value })
+concern-value-limit = { $concern } ({ $value }; limit { $limit })
+intended-caption = Latency per run and load, counted from the intended send
+intended-note = In an open loop a request that is sent late has already made somebody wait. Here the clock starts when the request should have been sent.
+schedule-lag = Sent late by { $q }, ms
+ttft-intended = TTFT from intended send { $q }, ms
+e2e-intended = Whole answer from intended send { $q }, ms
+structured-caption = Structured output
+structured-note = Of requests that asked for JSON of a schema. Counted is the form of an answer, not whether it is right.
+structured-valid = Valid
+structured-invalid = Invalid
+structured-truncated = Truncated
+structured-refused = Schema refused
+structured-failed = Failed
+structured-share = { $share } %
 outcome-success = success
 outcome-http_error = HTTP error
 outcome-in_band_error = error inside the stream
@@ -258,15 +325,44 @@ unscored-not_supported = not supported
 unscored-none = none
 
 instrument = Instrument check
-instrument-caption = The instrument against a server that knows its own timing
-instrument-note = The reference engine tells when it sent each chunk. The error is what the instrument itself adds; differences of that size are not readable on this page.
-instrument-none = No instrument check stands behind this page, so the error of the instrument is unknown.
+instrument-caption = Instrument checks of this edition
+instrument-note = The reference engine tells when it sent each chunk. The error is what the instrument itself adds; differences of that size are not readable on this page. How late the server itself was stands apart and is no error of the instrument.
+instrument-none = No instrument check was run for this page.
+standing-caption = The certificates the runs stand on
+certificate = Certificate of the instrument
+certificate-valid = Valid
+certificate-limits = Stated limits
+certificate-made = Made
+certificate-runs = Runs
+certificate-streams = up to { $n } streams
+certificate-no-streams = on no level: none stayed within the limits
+certificate-none = the instrument has not been calibrated on this machine: lab calibrate
+certificate-caption = Certificate { $id }: the instrument against a server that knows its own timing
+certificate-empty = No level.
+certificate-beyond = beyond the valid range
+certificate-lab = lab { $version }
+certificate-workers = { $n ->
+    [one] { $n } load process
+   *[other] { $n } load processes
+  }
+bound-ttft-error = TTFT error, mean ≤ { $ms } ms
+bound-chunk-lag = chunk lag p99 ≤ { $ms } ms
+matched = Requests matched
+matched-chunks = { $n } chunks
+summary-mean = mean
+summary-max = max
 ttft-true = True TTFT, ms
+transit-note = { $ms } of it until the server had read the request
 ttft-error = TTFT, measured − true, ms
-chunk-lag = Chunk lag { $q }, ms
-chunks = Chunks
-client-cpu = Client CPU per chunk, ms
-client-cpu-unread = could not be read
+chunk-lag = Chunk lag, ms
+gap-error = Gap, measured − true, ms
+schedule-error = Sent − intended, ms
+schedule-none = closed loop: no schedule
+loop-lag = Loop lag, ms
+client-cpu = Client CPU per chunk, µs
+client-rss = Client memory, MiB
+client-unread = could not be read
+server-late = Server late by itself, ms
 
 ## Charts
 
@@ -274,17 +370,35 @@ charts = Charts
 chart-note = One launch profile keeps its colour and its marker in every chart.
 chart-data = The data of this chart
 chart-empty = No chart: there are no values to draw.
-chart-throughput = Output tokens per second over requests in flight, one line per run
-chart-throughput-desc = { $n } runs. Horizontal: requests in flight. Vertical: output tokens per second, from zero. The values are in the data table below.
-chart-throughput-x = requests in flight
+chart-throughput = { $arrival ->
+    [closed] Output tokens per second over requests in flight, one line per run
+    [constant] Output tokens per second over evenly spaced requests a second, one line per run
+    [poisson] Output tokens per second over Poisson requests a second, one line per run
+   *[rate] Output tokens per second over requests a second, one line per run
+  }
+chart-throughput-desc = { $arrival ->
+    [closed] { $n } runs. Horizontal: requests in flight (closed loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
+   *[rate] { $n } runs. Horizontal: requests a second asked for (open loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
+  }
+chart-throughput-x = { $arrival ->
+    [closed] requests in flight
+    [constant] asked, req/s, evenly spaced
+    [poisson] asked, req/s, Poisson
+   *[rate] asked, req/s
+  }
 chart-throughput-y = output, tok/s
 chart-preparation = Preparation in seconds, stacked by phase, one bar per run
 chart-preparation-desc = { $n } runs. Horizontal: seconds from zero. Phases: build, start, first request. A run without a build step has no build part.
 chart-preparation-x = seconds
-chart-ttft = Time to first token: p50, p90 and p99 per run and concurrency
-chart-ttft-desc = { $n } rows. Horizontal: milliseconds from zero. A large marker is p50, a hollow dot p90, a bar p99. Quantiles inside one launch, not an interval.
+chart-ttft = { $arrival ->
+    [closed] Time to first token, closed loop: p50, p90 and p99 per run and load
+    [constant] Time to first token, evenly spaced requests: p50, p90 and p99 per run and load
+    [poisson] Time to first token, Poisson requests: p50, p90 and p99 per run and load
+   *[rate] Time to first token, open loop: p50, p90 and p99 per run and load
+  }
+chart-ttft-desc = { $n } rows. Horizontal: milliseconds from zero, counted from the actual send. A large marker is p50, a hollow dot p90, a bar p99. Quantiles inside one launch, not an interval. Invalid levels are left out.
 chart-ttft-x = TTFT, ms
-chart-in-flight = { $label }, { $concurrency } in flight
+chart-at-load = { $label }, { $load }
 phase-build = build
 phase-startup = start
 phase-first = first request
@@ -340,6 +454,32 @@ term-tpot = TPOT (tpot_s)
 term-tpot-text = (last token − first token) / (n − 1), with n from the server's usage. It has no value for fewer than two tokens.
 term-chunk-gap = chunk gap (chunk_gap_s)
 term-chunk-gap-text = Time between two streamed chunks, pooled over the requests of a level. A chunk may hold several tokens.
+term-closed-loop = closed loop
+term-closed-loop-text = A fixed number of requests is in flight; when one ends, the next is sent at once. A slow engine is asked less often.
+term-open-loop = open loop
+term-open-loop-text = Requests are sent at moments decided beforehand, evenly spaced or with random gaps (Poisson), whatever the engine does.
+term-intended-send = intended send
+term-intended-send-text = The moment at which the open loop wanted a request to be sent. Latency counted from it includes the wait before sending.
+term-schedule-lag = schedule lag (schedule_lag_s)
+term-schedule-lag-text = Actual send − intended send. Beyond its stated limit the level is invalid: the load was not the one that was planned.
+term-steady-window = steady window
+term-steady-window-text = Closed loop: from the send that reached the number in flight to the first end after the last send. Open loop: from the first send to the last. The rate of the whole level, first send to last end, stands beside it.
+term-slo = SLO
+term-slo-text = What users are promised, as limits on TTFT, TPOT or the whole answer. A request is good when it keeps every limit that is set.
+term-goodput = goodput (goodput_rps)
+term-goodput-text = Good requests per second. Without a stated SLO there is none.
+term-structured-output = structured output
+term-structured-output-text = An answer that was asked to be JSON of a given schema. Counted: valid, invalid, truncated, schema refused, failed.
+term-certificate = certificate
+term-certificate-text = What the instrument was shown to hold on one class of machine, against a server that knows its own timing, level by level.
+term-chunk-lag = chunk lag
+term-chunk-lag-text = Arrival of a chunk, as the instrument stamped it, − the moment the server sent it.
+term-gap-error = gap error
+term-gap-error-text = Measured − true gap between two consecutive chunks that carry tokens.
+term-loop-lag = loop lag
+term-loop-lag-text = How late the load process's own timer fired. Within that time it could have noticed nothing.
+term-server-late = the server's own lateness
+term-server-late-text = How late the reference engine was against its own schedule. Not an error of the instrument.
 term-run-id = run_id
 term-run-id-text = The name of one execution. Throughput and quality are kept under the same one.
 term-harness-check = harness-check
@@ -353,6 +493,9 @@ limits = What this does not show
 limit-four = How vLLM, TensorRT-LLM, SGLang or Atlas behave wherever their column reads “not measured here”.
 limit-vendor = Speed published by vendors or in the literature. Such figures are hypotheses and are not printed as measurements.
 limit-conditions = Other models, quantizations, workloads, machines or releases than those on the evidence cards.
+limit-loads = What happens at loads between or beyond the rungs that were measured, or at levels marked invalid.
+limit-instrument = Differences of the size of the instrument's own error, and anything beyond the range its certificate is valid for.
+limit-form = Whether an answer that fits its schema is right, or whether the SLO is the right promise.
 limit-causes = Why two rows differ. The page shows what was varied; a cause needs a further run.
 limit-choice = A choice. The decision goes through the shape of the team's own workload, per workload, and is reviewed.
 
@@ -379,7 +522,11 @@ card-weights = Weights, SHA-256
 card-lab = Lab version
 card-weights-from = Format / tokenizer / chat template
 card-profile = Launch profile
-card-requests = { $n } requests per level, { $warmup } warm-up, limit { $timeout } s, seed { $seed }, { $endpoint }
+card-requests = { $bound ->
+    [time] at most { $n } requests per level
+   *[count] { $n } requests per level
+  }, { $warmup } warm-up, limit { $timeout } s, seed { $seed }, { $endpoint }
+card-source = Source of the prompts, SHA-256
 card-suite = { $suite } { $version }, digest { $digest }, lm-eval { $lmeval }
 footer-digest = Digest of the evidence on this page
 footer-lab = Built by lab { $version }

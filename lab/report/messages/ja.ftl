@@ -49,10 +49,36 @@ column-quality = 品質スイートと版
 column-preparation = 準備時間を意思決定に含めるか
 value-differs = 揃っていません
 value-tokens = { $count } トークン
-value-workload = { $name }：同時実行 { $concurrency }、入力 { $input } トークン（うち共有プレフィックス { $shared }）、出力 { $output } トークン（{ $exact ->
+value-workload = { $name }：{ $what }
+value-input = 入力 { $input } トークン（{ $shared }）
+value-output = 出力 { $output } トークン（{ $exact ->
     [true] 固定長
    *[false] 上限
   }）
+value-duration = 1 段あたり最長 { $s } 秒
+value-slo = SLO：{ $slo }
+shared-none = 共有プレフィックスなし
+shared-one = うち共有プレフィックス { $shared }
+shared-groups = うち共有プレフィックス { $shared }、{ $groups } グループ
+content-words = シードで決まる語の並び
+content-structured-output = JSON スキーマ付きの質問（入力の長さは質問による）
+content-own-traffic = チーム自身のメッセージ（入力の長さはメッセージによる）
+slo-ttft = TTFT ≤ { $ms } ms
+slo-tpot = TPOT ≤ { $ms } ms
+slo-e2e = 応答全体 ≤ { $ms } ms
+load = { $arrival ->
+    [closed] 同時実行 { $ladder }
+    [constant] { $ladder } req/s・等間隔
+    [poisson] { $ladder } req/s・ポアソン到着
+   *[rate] { $ladder } req/s
+  }
+load-kind = { $arrival ->
+    [closed] 同時実行
+    [constant] req/s・等間隔
+    [poisson] req/s・ポアソン
+   *[rate] req/s
+  }
+load-title = 負荷
 value-no-gateway = なし（エンジンに直接つなぐ）
 value-no-weights = 重みなし
 value-undecided = 未決定
@@ -62,6 +88,8 @@ caveats = 先に読むこと
 caveat-off-table = このページの数字は、比較表に載せないエンジンのものです。4 つの列については何も示しません。
 caveat-one-launch = 各設定の起動は 1 回だけなので、区間はありません。行どうしの差は偶然かもしれません。
 caveat-some-launches = 1 回しか起動していない設定があり、その行に区間はありません。
+caveat-invalid = 予定どおりに負荷をかけられず、無効になった段があります。その行に数字はなく、理由だけを載せています。
+caveat-no-certificate = 証明書のない実行があります。このマシンでは計測器を較正していません（lab calibrate）。
 caveat-conditions = どの数字も、併記した条件でだけ成り立ちます。
 caveat-nothing = このページの元になる計測はまだありません。規則と、これから埋める表と、理由だけを載せています。
 
@@ -92,11 +120,11 @@ check-model-yes = { $series }、重み { $digest }。どの実行でも実際に
 check-model-no = モデルが異なります：{ $models }。
 check-model-open-digest = { $series }。ただし、重みのダイジェストが記録されていない実行があります。
 check-model-open-served = { $series }。ただし、成功したリクエストのない実行があります。
-check-workload-yes = workload は同じで（同時実行 { $concurrency }、出力 { $output } トークン）、成功した応答はすべて指定どおりの長さです。
-check-workload-yes-free = workload は同じです（同時実行 { $concurrency }、出力は最大 { $output } トークン）。固定長は指定していません。
+check-workload-yes = workload は同じで（{ load }、出力 { $output } トークン）、成功した応答はすべて指定どおりの長さです。
+check-workload-yes-free = workload は同じです（{ load }、出力は最大 { $output } トークン）。固定長は指定していません。
 check-workload-no = 次の項目が異なります：{ $fields }。
 check-workload-open-length = workload は同じですが、指定した { $output } トークンに対し、成功した応答は { $lengths } トークンでした。
-check-workload-open-measured = workload は同じですが、成功した応答のない段がある実行が含まれます。
+check-workload-open-measured = workload は同じですが、有効な計測で成功した応答のない段がある実行が含まれます。
 check-label-yes = すべて { $labels } です。
 check-label-no = ラベルが混在しています：{ $labels }。
 check-preparation-yes-counts = 決定済み：含めます。
@@ -118,18 +146,21 @@ needs = 必要なもの：{ $what }
 metric-build = ビルド
 metric-startup = 起動（起動から受付可能まで）
 metric-first-request = 最初のリクエスト（送信から最初のトークンまで）
-metric-output-tok-per-s = 出力（同時実行 { $concurrency }）
-metric-output-tok-per-s-any = 出力（同時実行数ごと）
-metric-ttft-p50-p99 = TTFT p50 / p99（同時実行 { $concurrency }）
-metric-ttft-p50-p99-any = TTFT p50 / p99（同時実行数ごと）
-metric-tpot-p50 = TPOT p50（同時実行 { $concurrency }）
-metric-tpot-p50-any = TPOT p50（同時実行数ごと）
+metric-output-tok-per-s = 出力（{ $load }）
+metric-output-tok-per-s-any = 出力（負荷ごと）
+metric-goodput = goodput（{ $load }、{ $slo }）
+metric-goodput-any = goodput（{ $slo }）
+metric-ttft = TTFT { $q }（{ $load }）
+metric-ttft-any = TTFT { $q }（負荷ごと）
+metric-tpot-p50 = TPOT p50（{ $load }）
+metric-tpot-p50-any = TPOT p50（負荷ごと）
 metric-success = 成功したリクエスト
 metric-quality = タスクごとの品質
 metric-runs = run_id
 unit-s = 秒
 unit-ms = ms
 unit-tok-s = tok/s
+unit-req-s = req/s
 
 ## 2 つの表
 
@@ -207,16 +238,23 @@ cache-none = 重みを読み込まない
 cache-unknown = 不明
 
 throughput = スループット
-throughput-caption = 実行と同時実行数ごとのスループット
-latency-caption = 実行と同時実行数ごとの待ち時間
-concurrency = 同時実行
+throughput-caption = 実行と負荷ごとのスループット
+latency-caption = 実行と負荷ごとの待ち時間（実際の送信から数えたもの）
 requests = リクエスト
 success = 成功
-output-tok-s = 出力、tok/s
-request-rps = リクエスト、req/s
-interval = 出力の 95 % 区間、tok/s
+output-tok-s = 出力（定常区間）、tok/s
+output-tok-s-whole = 出力（段の全体）、tok/s
+window = 区間 { $s } 秒
+window-whole = 全体 { $s } 秒
+request-rps = リクエスト（定常区間）、req/s
+goodput = goodput、req/s
+goodput-no-slo = SLO の指定なし
+goodput-other-slo = この SLO では計測していない
+interval-output = 出力の 95 % 信頼区間、tok/s
+interval-ttft = TTFT p50 の 95 % 信頼区間、ms
 interval-none = 区間なし（起動 1 回）
-interval-launches = [{ $low }, { $high }]、起動 { $n } 回
+interval = [{ $low }, { $high }]
+launches = 起動 { $n } 回
 interval-note = 同じ spec_digest を起動し直した結果から、Student の t 分布で求めた区間です。1 回の起動の中の値は独立ではないので、区間の根拠にしません。
 ttft = TTFT { $q }、ms
 tpot = TPOT { $q }、ms
@@ -227,6 +265,35 @@ missing = 値なし
 missing-level = 計測なし
 missing-success = 成功したリクエストなし
 missing-steady = 指定した同時実行数に達しなかった
+missing-window = 定常区間がなかった
+missing-usage = サーバがトークン数を返さなかった
+levels-invalid = 無効な { $n } 段を除く
+invalid-late = 無効：リクエストの送信が最大 { $value } ms 遅れました（p99、限度 { $limit } ms）
+invalid-late-bare = 無効：リクエストの送信が予定より遅れました
+concerns = 読むときの注意：{ $concerns }
+concern-separator = { "／" }
+concern-few-requests = 分位数を出すには成功数が少ない
+concern-drift = 前半と後半で待ち時間が異なる
+concern-outliers = 最も長いリクエストが中央値の何倍もかかった
+concern-lengths-differ = 応答の長さが揃わず、tok/s と req/s の示すものが異なる
+concern-no-usage = サーバがトークン数を返さなかった応答がある
+concern-beyond-certificate = 計測器について確認済みのストリーム数を超えている
+concern-no-certificate = このマシンでは計測器を較正していない
+concern-value = { $concern }（{ $value }）
+concern-value-limit = { $concern }（{ $value }、限度 { $limit }）
+intended-caption = 実行と負荷ごとの待ち時間（予定した送信から数えたもの）
+intended-note = オープンループで送信が遅れたリクエストは、その時点ですでに利用者を待たせています。ここでは、送信するはずだった時刻から数えます。
+schedule-lag = 送信の遅れ { $q }、ms
+ttft-intended = 予定した送信からの TTFT { $q }、ms
+e2e-intended = 予定した送信から応答の終わりまで { $q }、ms
+structured-caption = 構造化出力
+structured-note = スキーマに沿った JSON を求めたリクエストの内訳です。数えているのは応答の形で、内容の正しさではありません。
+structured-valid = 適合
+structured-invalid = 不適合
+structured-truncated = 途中で切断
+structured-refused = スキーマの拒否
+structured-failed = 失敗
+structured-share = { $share } %
 outcome-success = 成功
 outcome-http_error = HTTP エラー
 outcome-in_band_error = ストリーム内のエラー
@@ -258,15 +325,41 @@ unscored-not_supported = 非対応
 unscored-none = なし
 
 instrument = 計測器の確認
-instrument-caption = 送信時刻を自分で知っているサーバに対する計測器の誤差
-instrument-note = 参照エンジンは、各チャンクをいつ送ったかを答えます。この誤差は計測器自身が加える分です。同じくらいの大きさの差は、このページからは読み取れません。
-instrument-none = このページには計測器の確認がありません。計測器の誤差は不明です。
+instrument-caption = この版の計測器の確認
+instrument-note = 参照エンジンは、各チャンクをいつ送ったかを答えます。この誤差は計測器自身が加える分です。同じくらいの大きさの差は、このページからは読み取れません。サーバ自身の遅れは分けて載せてあり、計測器の誤差ではありません。
+instrument-none = このページのための計測器の確認はありません。
+standing-caption = 各実行が拠って立つ証明書
+certificate = 計測器の証明書
+certificate-valid = 有効範囲
+certificate-limits = 明示した限度
+certificate-made = 作成
+certificate-runs = 実行
+certificate-streams = { $n } ストリームまで
+certificate-no-streams = なし（限度に収まった段がない）
+certificate-none = このマシンでは計測器を較正していません：lab calibrate
+certificate-caption = 証明書 { $id }：送信時刻を自分で知っているサーバに対する計測器の誤差
+certificate-empty = 段はありません。
+certificate-beyond = 有効範囲外
+certificate-lab = ラボの版 { $version }
+certificate-workers = 負荷プロセス { $n } 個
+bound-ttft-error = TTFT の誤差の平均 ≤ { $ms } ms
+bound-chunk-lag = チャンクの遅れ p99 ≤ { $ms } ms
+matched = 照合数
+matched-chunks = { $n } チャンク
+summary-mean = 平均
+summary-max = 最大
 ttft-true = 真の TTFT、ms
+transit-note = うちサーバが要求を読み終えるまで { $ms }
 ttft-error = TTFT の計測値 − 真の値、ms
-chunk-lag = チャンクの遅れ { $q }、ms
-chunks = チャンク数
-client-cpu = チャンクあたりの負荷側 CPU、ms
-client-cpu-unread = 読み取れませんでした
+chunk-lag = チャンクの遅れ、ms
+gap-error = チャンク間隔の計測値 − 真の値、ms
+schedule-error = 実際の送信 − 予定した送信、ms
+schedule-none = 予定時刻なし
+loop-lag = ループの遅れ、ms
+client-cpu = チャンクあたりの負荷側 CPU、µs
+client-rss = 負荷側メモリ、MiB
+client-unread = 読み取れず
+server-late = サーバ自身の遅れ、ms
 
 ## 図
 
@@ -274,17 +367,35 @@ charts = 図
 chart-note = 同じ起動プロファイルは、どの図でも同じ色と同じ印です。
 chart-data = この図のデータ
 chart-empty = 描く値がないため、図はありません。
-chart-throughput = 同時実行数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-chart-throughput-desc = 実行は { $n } 件です。横軸は同時実行数、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。値は下のデータ表にあります。
-chart-throughput-x = 同時実行数
+chart-throughput = { $arrival ->
+    [closed] 同時実行数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+    [constant] 等間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+    [poisson] ポアソン到着で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+   *[rate] 送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+  }
+chart-throughput-desc = { $arrival ->
+    [closed] 実行は { $n } 件です。横軸は同時実行数（クローズドループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。無効な段は含みません。値は下のデータ表にあります。
+   *[rate] 実行は { $n } 件です。横軸は 1 秒あたりに送る予定のリクエスト数（オープンループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。無効な段は含みません。値は下のデータ表にあります。
+  }
+chart-throughput-x = { $arrival ->
+    [closed] 同時実行数
+    [constant] 送る予定、req/s・等間隔
+    [poisson] 送る予定、req/s・ポアソン到着
+   *[rate] 送る予定、req/s
+  }
 chart-throughput-y = 出力、tok/s
 chart-preparation = 準備時間の内訳（秒、1 実行 1 本）
 chart-preparation-desc = 実行は { $n } 件です。横軸は秒で、0 から始まります。内訳はビルド、起動、最初のリクエストです。ビルド工程のない実行にはビルドの部分がありません。
 chart-preparation-x = 秒
-chart-ttft = TTFT の p50、p90、p99（実行と同時実行数ごと）
-chart-ttft-desc = 行は { $n } 本です。横軸はミリ秒で、0 から始まります。大きな印が p50、白抜きの丸が p90、縦棒が p99 です。1 回の起動の中の分位数で、区間ではありません。
+chart-ttft = { $arrival ->
+    [closed] TTFT の p50、p90、p99（クローズドループ、実行と負荷ごと）
+    [constant] TTFT の p50、p90、p99（等間隔の到着、実行と負荷ごと）
+    [poisson] TTFT の p50、p90、p99（ポアソン到着、実行と負荷ごと）
+   *[rate] TTFT の p50、p90、p99（オープンループ、実行と負荷ごと）
+  }
+chart-ttft-desc = 行は { $n } 本です。横軸は実際の送信から数えたミリ秒で、0 から始まります。大きな印が p50、白抜きの丸が p90、縦棒が p99 です。1 回の起動の中の分位数で、区間ではありません。無効な段は含みません。
 chart-ttft-x = TTFT、ms
-chart-in-flight = { $label }、同時実行 { $concurrency }
+chart-at-load = { $label }、{ $load }
 phase-build = ビルド
 phase-startup = 起動
 phase-first = 最初のリクエスト
@@ -340,6 +451,32 @@ term-tpot = TPOT（tpot_s）
 term-tpot-text = （最後のトークン − 最初のトークン）÷（n − 1）。n はサーバの usage の値。2 トークン未満では値なし
 term-chunk-gap = チャンク間隔（chunk_gap_s）
 term-chunk-gap-text = 続けて届いた 2 つのチャンクの間の時間。同じ段のリクエストをまとめて集計する。1 つのチャンクに複数のトークンが入ることもある
+term-closed-loop = クローズドループ
+term-closed-loop-text = 決まった数のリクエストを常に流し、1 つ終わるとすぐ次を送る方式。エンジンが遅いと、送る数も減る
+term-open-loop = オープンループ
+term-open-loop-text = 前もって決めた時刻にリクエストを送る方式。等間隔か、ランダムな間隔（ポアソン到着）で、エンジンの様子には左右されない
+term-intended-send = 予定した送信
+term-intended-send-text = オープンループで送信するはずだった時刻。ここから数えた待ち時間には、送信前の待ちも含まれる
+term-schedule-lag = 送信の遅れ（schedule_lag_s）
+term-schedule-lag-text = 実際の送信 − 予定した送信。明示した限度を超えた段は、予定した負荷ではなくなるため無効とする
+term-steady-window = 定常区間
+term-steady-window-text = クローズドループでは、同時実行数に達した送信から、最後の送信のあとに最初の応答が終わるまで。オープンループでは、最初の送信から最後の送信まで。段の全体（最初の送信から最後の終了まで）での値も併記する
+term-slo = SLO
+term-slo-text = 利用者への約束。TTFT、TPOT、応答全体の限度で表す。指定した限度をすべて守ったリクエストを「守れた」と数える
+term-goodput = goodput（goodput_rps）
+term-goodput-text = SLO を守れた 1 秒あたりのリクエスト数。SLO の指定がなければ値もない
+term-structured-output = 構造化出力
+term-structured-output-text = 指定したスキーマの JSON で答えるよう求めたもの。適合、不適合、途中で切断、スキーマの拒否、失敗に分けて数える
+term-certificate = 証明書
+term-certificate-text = ある種別のマシンで、計測器の誤差がどこまで収まるかを確かめた記録。送信時刻を自分で知っているサーバを相手に、段ごとに調べる
+term-chunk-lag = チャンクの遅れ
+term-chunk-lag-text = 計測器が記録した到着時刻 − サーバが送った時刻
+term-gap-error = チャンク間隔の誤差
+term-gap-error-text = トークンを含む、続けて届いた 2 つのチャンクの間隔について、計測値 − 真の値
+term-loop-lag = ループの遅れ
+term-loop-lag-text = 負荷プロセス自身のタイマーがどれだけ遅れたか。その間に起きたことには気づけない
+term-server-late = サーバ自身の遅れ
+term-server-late-text = 参照エンジンが自分の予定からどれだけ遅れたか。計測器の誤差ではない
 term-run-id = run_id
 term-run-id-text = 1 回の実行の名前。性能と品質を同じ run_id に残す
 term-harness-check = harness-check
@@ -353,6 +490,9 @@ limits = この資料で示せないこと
 limit-four = 「ここでは未計測」の列にある vLLM、TensorRT-LLM、SGLang、Atlas のふるまい。
 limit-vendor = ベンダーや文献が発表した速さ。仮説として扱い、計測値としては載せません。
 limit-conditions = 証拠カードに書かれたもの以外のモデル、量子化、workload、マシン、版。
+limit-loads = 計測した段の間や外側の負荷、無効とした段で何が起きるか。
+limit-instrument = 計測器自身の誤差と同じくらいの差。証明書の有効範囲を外れたこと。
+limit-form = スキーマに適合した応答の内容が正しいか。SLO が約束として適切か。
 limit-causes = 2 つの行が異なる理由。このページが示すのは何を変えたかまでで、原因を言うには別の実行が必要です。
 limit-choice = 選択そのもの。判断は自分たちの workload の形に沿って workload ごとに行い、期日を決めて見直します。
 
@@ -379,7 +519,11 @@ card-weights = 重みの SHA-256
 card-lab = ラボの版
 card-weights-from = 形式 / トークナイザ / チャットテンプレート
 card-profile = 起動プロファイル
-card-requests = 1 段あたり { $n } リクエスト、ウォームアップ { $warmup }、上限 { $timeout } 秒、シード { $seed }、{ $endpoint }
+card-requests = { $bound ->
+    [time] 1 段あたり最大 { $n } リクエスト
+   *[count] 1 段あたり { $n } リクエスト
+  }、ウォームアップ { $warmup }、上限 { $timeout } 秒、シード { $seed }、{ $endpoint }
+card-source = プロンプトの元データの SHA-256
 card-suite = { $suite } { $version }、ダイジェスト { $digest }、lm-eval { $lmeval }
 footer-digest = このページの証拠のダイジェスト
 footer-lab = lab { $version } で作成

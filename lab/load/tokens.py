@@ -1,0 +1,152 @@
+"""Counts tokens without a server and without the network: from a tokenizer.json, or from a GGUF file.
+
+The `tokenizers` package does the work; it is imported only here and only when a counter is asked for.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lab.errors import ModelError
+from lab.params import shown
+
+_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{numbers}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|"
+    r"\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+GGUF_SPLITS: dict[str, str | None] = {
+    "gpt-2": None,
+    "smollm": r"\p{N}",
+    "qwen2": _WORDS.format(numbers=r"\p{N}"),
+    "llama-bpe": _WORDS.format(numbers=r"\p{N}{1,3}"),
+}
+"""What is split off before byte-level BPE, by `tokenizer.ggml.pre`; each was compared with llama.cpp."""
+
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_MOST_BYTES = 1 << 24
+_MOST_VALUES = 1 << 24
+
+
+def local_tokenizer(path: Path) -> Callable[[str], int]:
+    """A function that counts the tokens of a text, special tokens not added.
+
+    Args:
+        path: a tokenizer.json, or a folder that holds one.
+
+    Raises:
+        ModelError: there is none, or it cannot be read.
+    """
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if not file.is_file():
+        raise ModelError(
+            f"{shown(file)} does not exist; expected the tokenizer.json of the model",
+            "copy tokenizer.json out of the folder of the model",
+        )
+    try:
+        tokenizer = _package().Tokenizer.from_file(str(file))
+    except Exception as problem:  # the package raises bare Exception
+        raise ModelError(f"{shown(file)} is not a tokenizer.json: {problem!s:.200}") from None
+    return _counter(tokenizer)
+
+
+def gguf_tokenizer(path: Path) -> Callable[[str], int]:
+    """A function that counts tokens as llama.cpp does for a GGUF file, special tokens not added.
+
+    Raises:
+        ModelError: the file is not GGUF, or its tokenizer is of a kind that was not compared with llama.cpp.
+    """
+    fields = _gguf_fields(path)
+    kind, split = fields.get("tokenizer.ggml.model"), fields.get("tokenizer.ggml.pre")
+    if kind != "gpt2" or split not in GGUF_SPLITS:
+        raise ModelError(
+            f"{shown(path)} has a tokenizer '{kind}' split by '{split}'; the lab counts with 'gpt2' split by "
+            f"{' or '.join(GGUF_SPLITS)} only",
+            "give the tokenizer.json of the model instead",
+        )
+    try:
+        pieces, merges = fields["tokenizer.ggml.tokens"], fields["tokenizer.ggml.merges"]
+        types = fields["tokenizer.ggml.token_type"]
+    except KeyError as problem:
+        raise ModelError(f"{shown(path)} has no {problem.args[0]}") from None
+    package = _package()
+    tokenizer = package.Tokenizer(
+        package.models.BPE(
+            vocab={piece: number for number, piece in enumerate(pieces)},
+            merges=[tuple(merge.split(" ", 1)) for merge in merges],
+            ignore_merges=split == "llama-bpe",
+        )
+    )
+    by, pattern = package.pre_tokenizers, GGUF_SPLITS[split]
+    steps = [by.Split(package.Regex(pattern), behavior="isolated")] if pattern else []
+    # GPT-2's own split comes after that of the digits; the others replace it
+    steps.append(by.ByteLevel(add_prefix_space=False, use_regex=split in ("gpt-2", "smollm")))
+    tokenizer.pre_tokenizer = by.Sequence(steps)
+    special = [piece for piece, kind in zip(pieces, types, strict=True) if kind in (3, 4)]
+    tokenizer.add_special_tokens([package.AddedToken(piece, special=True, normalized=False) for piece in special])
+    return _counter(tokenizer)
+
+
+def _counter(tokenizer: Any) -> Callable[[str], int]:
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _package() -> Any:
+    try:
+        import tokenizers
+        from tokenizers import models, pre_tokenizers  # noqa: F401  the callers use them
+    except ImportError:
+        raise ModelError(
+            "counting tokens without a server needs the Python package tokenizers", "pip install tokenizers"
+        ) from None
+    return tokenizers
+
+
+def _gguf_fields(path: Path) -> dict[str, Any]:
+    """The key-value part of a GGUF file, version 2 or 3, little-endian.
+
+    Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+    """
+    try:
+        with path.open("rb") as file:
+            magic, version = file.read(4), _number(file, "I")
+            if magic != b"GGUF" or version not in (2, 3):
+                raise ModelError(f"{shown(path)} is not a GGUF file of version 2 or 3")
+            _number(file, "Q")  # tensors
+            count = _number(file, "Q")
+            return {_text(file): _value(file, _number(file, "I")) for _ in range(count)}
+    except OSError as problem:
+        raise ModelError(f"{shown(path)} cannot be read: {problem.strerror}") from None
+    except (struct.error, ValueError, KeyError):
+        raise ModelError(f"{shown(path)} is cut or damaged: its GGUF metadata cannot be read") from None
+
+
+def _number(file: BinaryIO, code: str) -> Any:
+    return struct.unpack("<" + code, file.read(struct.calcsize("<" + code)))[0]
+
+
+def _text(file: BinaryIO) -> str:
+    length = _number(file, "Q")
+    data = file.read(length) if length <= _MOST_BYTES else b""
+    if len(data) != length:
+        raise ValueError("a string is cut")
+    return data.decode()
+
+
+def _value(file: BinaryIO, kind: int) -> Any:
+    if kind == _STRING:
+        return _text(file)
+    if kind != _ARRAY:
+        return _number(file, _NUMBERS[kind])
+    inner, count = _number(file, "I"), _number(file, "Q")
+    if count > _MOST_VALUES or inner == _ARRAY:
+        raise ValueError("an array of arrays, or one that is too long")
+    if inner == _STRING:
+        return [_text(file) for _ in range(count)]
+    code = f"<{count}{_NUMBERS[inner]}"
+    return list(struct.unpack(code, file.read(struct.calcsize(code))))
