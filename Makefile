@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test lab lint clean sample
+.PHONY: help setup report test lab lint fuzz clean sample
 
 help: ## say what each target does
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -24,6 +24,7 @@ $(VENV)/.current: pyproject.toml constraints.txt tools/find-python
 	@echo "setting up $(VENV) with $(PYTHON)"
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade 'pip>=24' # an old pip cannot follow the constraints
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $@
 
@@ -50,6 +51,9 @@ lab: setup ## open JupyterLab on the notebooks
 	$(BIN)/jupyter lab --notebook-dir . $(if $(filter 0,$(shell id -u)),--allow-root) \
 	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=None \
 	  notebooks/20_collect.ipynb
+
+fuzz: setup ## 100,000 malformed streams, 5,000 of them over sockets; prints the tally
+	$(BIN)/python -m tests.load.fuzz --in-memory 95000 --sockets 5000
 
 clean: ## remove what can be made again; runs/ and reports/ stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from lab.version import __version__
 app = typer.Typer(
     help="Explain which LLM inference engine to run, with evidence.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -36,14 +38,13 @@ Params = Annotated[Path, typer.Argument(metavar="PARAMS", help="A plan file, for
 
 
 @app.callback()
-def _root() -> None:
+def _root(
+    show_version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version")] = False,
+) -> None:
     """Explain which LLM inference engine to run, with evidence."""
-
-
-@app.command()
-def version() -> None:
-    """Print the version of the lab."""
-    out.print(__version__)
+    if show_version:
+        out.print(__version__)
+        raise typer.Exit()
 
 
 @app.command()
@@ -108,14 +109,19 @@ def run(
     if problems:
         raise problems[0]
     store = open_store(runs_dir)
-    with PlanProgress(err) as progress:
-        ended = run_plan(loaded, Path(loaded.file), store, progress.show, resume=resume)
+    again = f"lab run {loaded.file} --resume{_where(runs_dir)}"
+    try:
+        with PlanProgress(err) as progress:
+            ended = run_plan(loaded, Path(loaded.file), store, progress.show, resume=resume)
+    except KeyboardInterrupt:
+        err.print(f"stopped by the user; what was finished is kept. Next: {again}", soft_wrap=True)
+        raise typer.Exit(130) from None
     bad = [e for e in ended if e.state is not RunState.MEASURED]
     for e in bad:
         err.print(escape(f"{e.run_id} {e.state}: {e.reason}"))
     if bad:
-        raise LabError(f"{len(bad)} of {len(ended)} runs did not finish", f"lab run {loaded.file} --resume")
-    out.print(f"{len(ended)} runs measured in {store.root}. Next: lab report")
+        raise LabError(f"{len(bad)} of {len(ended)} runs did not finish", again)
+    out.print(f"{len(ended)} runs measured in {store.root}. Next: lab report{_where(runs_dir)}", soft_wrap=True)
 
 
 @app.command()
@@ -124,7 +130,7 @@ def report(
         list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: the newest plan's runs")
     ] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
-    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/harness-check]")] = None,
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/PLAN]")] = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Build the report of measured runs, in English and Japanese, through the leak gate."""
@@ -138,7 +144,7 @@ def report(
     chosen = tuple(dict.fromkeys(run_ids)) if run_ids else newest_runs(store)
     if not chosen:
         raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
-    target = folder or PARAMS_FOLDER.parent / "reports" / "harness-check"
+    target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.report.build import build_pages
 
@@ -160,7 +166,8 @@ def runs(runs_dir: RunsDir = None) -> None:
         except EvidenceError as problem:
             table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
             continue
-        note = (status.reason or "").partition("\n")[0][:60]
+        damage = store.verify(run_id) if status.ended_at else ()
+        note = f"damaged: {damage[0]}" if damage else (status.reason or "").partition("\n")[0][:60]
         if status.replaces:
             note = f"replaces {status.replaces} {note}"
         table.add_row(
@@ -379,8 +386,20 @@ def _slo(words: str | None) -> dict[str, float] | None:
 
 
 def _require_folder(path: Path | None) -> None:
-    if path is not None and not path.parent.is_dir():
+    """Refuse a --json that could not be written, before anything is measured."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
         raise LabError(f"{path.parent} does not exist; --json needs a folder that does")
+    if path.is_dir() or (path.exists() and not path.is_file()) or not path.name:
+        raise LabError(f"'{path}' is not a file that could be written; --json names a file")
+    if not os.access(path.parent, os.W_OK) or not os.access(path.parent.resolve(), os.W_OK):
+        raise LabError(f"{path.parent} cannot be written; --json needs a folder that can")
+
+
+def _where(runs_dir: Path | None) -> str:
+    """The option that names the store, for commands printed as the next step."""
+    return f" --runs-dir {runs_dir}" if runs_dir else ""
 
 
 @app.command("reference-engine", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -407,6 +426,11 @@ def fetch(name: Annotated[str, typer.Argument(metavar="NAME", help="A file of pa
 def main() -> None:
     """Entry point: a `LabError` is printed and ends with exit code 2, Ctrl-C with 130."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal stops the lab as Ctrl-C does: in order
+        signal.signal(number, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character still gets its sentence
     try:
         app()
     except LabError as problem:

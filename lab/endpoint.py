@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -85,11 +86,12 @@ def split_url(url: str) -> tuple[str, str]:
     Raises:
         EndpointError: it is not an http or https URL with a host.
     """
-    parts = urlsplit(url.strip())
     try:
+        parts = urlsplit(url.strip())
         port_ok = parts.port is None or parts.port > 0
+        (parts.hostname or "").encode("idna")
     except ValueError:
-        port_ok = False
+        parts, port_ok = urlsplit(""), False
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
         raise EndpointError(
             f"'{url}' is not a URL of a server; expected something like http://127.0.0.1:8000",
@@ -109,6 +111,8 @@ def split_url(url: str) -> tuple[str, str]:
 def _words(problem: Any, timeout_s: float) -> str:
     if isinstance(problem, TimeoutError):
         return f"no answer within {timeout_s:g} s"
+    if isinstance(problem, socket.gaierror):
+        return "no host has this name"
     if isinstance(problem, ConnectionRefusedError):
         return "nobody listens there (connection refused)"
     if isinstance(problem, ssl.SSLError):

@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,6 +68,7 @@ from lab.weights import sha256_of
 SCHEMA_VERSION = 1
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _RUN_ID = TypeAdapter(RunId)
+_RUN_ID_PATTERN = re.compile(r"r-[a-z2-7]{10}")
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -232,7 +234,7 @@ class EvidenceStore:
         except ValidationError:
             raise RunNotFound(f"'{run_id[:40]}' is not a run_id; one looks like r-a2b3c4d5e6", "lab runs") from None
         folder = self.root / run_id
-        if not (folder / "spec.json").is_file():
+        if not folder.is_dir():
             near = nearest(run_id, self.run_ids())
             hint = f"; did you mean {near}?" if near else ""
             raise RunNotFound(f"no run {run_id} in {self.root}{hint}", "lab runs")
@@ -299,9 +301,11 @@ class EvidenceStore:
 
     def run_ids(self) -> tuple[str, ...]:
         """Every bundle, oldest first."""
+        if self.root.exists() and not self.root.is_dir():
+            raise EvidenceError(f"{self.root} is a file, not a folder of runs", "name another --runs-dir")
         if not self.root.is_dir():
             return ()
-        found = [folder for folder in self.root.iterdir() if (folder / "spec.json").is_file()]
+        found = [folder for folder in self.root.iterdir() if _RUN_ID_PATTERN.fullmatch(folder.name) and folder.is_dir()]
         return tuple(folder.name for folder in sorted(found, key=_started))
 
     def status(self, run_id: str) -> Status:
@@ -354,7 +358,7 @@ class EvidenceStore:
             instrument=self._instrument(run_id, spec, records),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),
-            manifest_sha256=sha256_of(manifest) if manifest.exists() else None,
+            manifest_sha256=_digest_of(manifest),
         )
 
     def metrics_json(self, run_id: str) -> str:
@@ -386,7 +390,7 @@ class EvidenceStore:
         problems += [
             f"{name}: its digest differs from the manifest"
             for name, expected in sorted(manifest.files.items())
-            if name in there and sha256_of(folder / name) != expected
+            if name in there and _digest_of(folder / name) != expected
         ]
         if manifest.run_id != run_id:
             problems.append(f"manifest.json: it belongs to {manifest.run_id}")
@@ -437,8 +441,12 @@ class EvidenceStore:
 
     def _schemas(self, run_id: str) -> dict[str, Any]:
         path = self.path(run_id) / "schemas.json"
-        schemas: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
-        return schemas
+        if not path.exists():
+            return {}
+        try:
+            return TypeAdapter(dict[str, dict[str, Any]]).validate_json(path.read_bytes())
+        except (OSError, ValidationError) as problem:
+            raise EvidenceDamaged(f"{run_id}/schemas.json cannot be read: {_first(problem)}") from None
 
     def _instrument(self, run_id: str, spec: RunSpec, records: Sequence[RequestRecord]) -> tuple[InstrumentLevel, ...]:
         folder = self.path(run_id)
@@ -543,10 +551,23 @@ def _parquet(table: pa.Table) -> bytes:
     return payload
 
 
+def _digest_of(path: Path) -> str | None:
+    """Digest of a file; None when there is none that can be read."""
+    try:
+        return sha256_of(path)
+    except OSError:
+        return None
+
+
 def _emissions(path: Path) -> Iterator[tuple[str, Emission]]:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        fields = json.loads(line)
-        yield fields.pop("request_id"), Emission.model_validate(fields)
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            fields = json.loads(line)
+            yield fields.pop("request_id"), Emission.model_validate(fields)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise EvidenceDamaged(
+            f"{path.parent.name}/{path.name} cannot be read: {_first(problem)}", f"lab verify {path.parent.name}"
+        ) from None
 
 
 def _started(folder: Path) -> tuple[str, str]:

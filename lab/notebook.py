@@ -28,12 +28,13 @@ def main(argv: list[str]) -> int:
             str(target),
             parameters=parameters,
             kernel_name="python3",
-            km=KernelManager(kernel_name="python3", transport="ipc"),
+            # the connection file and the sockets lie in the working directory, which the supervisor removes
+            km=KernelManager(kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json")),
             progress_bar=False,
             start_timeout=120,
         )
     except papermill.PapermillExecutionError as problem:
-        print(f"{problem.ename}: {problem.evalue}")
+        print(f"{problem.ename}: {str(problem.evalue).partition(chr(10))[0]}")
         return 1
     except DeadKernelError as problem:
         print(f"the kernel died: {problem}")

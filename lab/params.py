@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Hashable, Iterable
 from pathlib import Path
@@ -22,7 +23,8 @@ class _StrictLoader(yaml.SafeLoader):
     """YAML 1.1 as PyYAML reads it, without duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        merge = "tag:yaml.org,2002:merge"
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != merge]
         for key in keys:
             if keys.count(key) > 1:
                 raise yaml.constructor.ConstructorError(None, None, f"the key '{key}' stands twice", node.start_mark)
@@ -49,11 +51,12 @@ def read_mapping(path: Path) -> dict[str, Any]:
         near = nearest(path.stem, there)
         hint = f"did you mean {shown(folder / near)}.yaml?" if near else f"there are: {', '.join(there) or 'none'}"
         raise ParamsError(f"{shown(path)} does not exist; {hint}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ParamsError(f"{shown(path)} cannot be read: {problem}") from None
+    except (OSError, ValueError) as problem:
+        words = getattr(problem, "strerror", None) or problem
+        raise ParamsError(f"{shown(path)!r:.200} cannot be read: {words}") from None
     try:
         data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  a SafeLoader, only stricter
-    except yaml.YAMLError as problem:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as problem:
         raise ParamsError(f"{shown(path)} is not valid YAML: {' '.join(str(problem).split())}") from None
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
         raise ParamsError(f"{shown(path)} has to hold a mapping of names to values, got {type(data).__name__}")
@@ -73,7 +76,8 @@ def parse(cls: type[T], data: Any, where: str) -> T:
         ParamsError: a value that does not fit; all of them in one sentence each.
     """
     try:
-        return cls.model_validate(data)
+        # through JSON, because there a list is the one form of a tuple, and strictly: yes is not 1, "2" is not 2
+        return cls.model_validate_json(json.dumps(data, default=str), strict=True)
     except ValidationError as problem:
         errors = problem.errors(include_url=False)
     for error in errors:
@@ -96,7 +100,11 @@ def _place(where: str, path: Iterable[Any]) -> str:
 
 
 def _words(message: str) -> str:
-    return "is missing" if message == "Field required" else message[:1].lower() + message[1:]
+    if message == "Field required":
+        return "is missing"
+    # values pass through JSON; a person wrote YAML
+    plain = message.replace("an object", "a mapping").replace("a valid array", "a list").removeprefix("Value error, ")
+    return plain[:1].lower() + plain[1:]
 
 
 def _model_at(cls: type[BaseModel], path: Iterable[Any]) -> type[BaseModel]:

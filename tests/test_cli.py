@@ -306,7 +306,7 @@ def test_a_runs_folder_that_cannot_be_made_is_said(plan_folder: Path, tmp_path: 
     path.write_text(SMALL_PLAN, encoding="utf-8")
     (tmp_path / "file").write_text("in the way")
     refused(lab("run", str(path), "--runs-dir", str(tmp_path / "file" / "runs")), "no bundle can be made")
-    refused(lab("report", "--runs-dir", str(tmp_path / "file")), "no measured run")
+    refused(lab("report", "--runs-dir", str(tmp_path / "file")), "is a file, not a folder")
 
 
 def test_the_reference_engine_on_a_taken_port_gets_a_sentence() -> None:

@@ -113,6 +113,7 @@ def test_kill_9_leaves_no_engine_and_the_truth(store: EvidenceStore, plan_folder
         [sys.executable, "-m", "lab.cli", "run", str(path), "--runs-dir", str(store.root)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(plan_folder)},  # what kill -9 leaves behind goes with the test
     )
     deadline = time.monotonic() + 60
     while not (engines := engines_of(psutil.Process(lab.pid))):

@@ -48,7 +48,12 @@ class LlamaCpp(Adapter):
             )
         command = (
             Command()
-            .add(sys.executable, "-m", "lab.engines.xllamacpp_server", shown=("llama-server",))
+            .add(
+                sys.executable,
+                "-m",
+                "lab.engines.xllamacpp_server",
+                shown=("python", "-m", "lab.engines.xllamacpp_server"),
+            )
             .add("-m", weights, shown=("-m", "<model>"))
             .add("--alias", self.served_name(spec))
             .add("--host", HOST)

@@ -62,7 +62,11 @@ def main(argv: list[str]) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    server = xllamacpp.Server(params)  # serves from its own threads as long as the object lives
+    try:
+        server = xllamacpp.Server(params)  # serves from its own threads as long as the object lives
+    except RuntimeError as problem:
+        print(f"llama-server could not start with {options.model}: {problem}", file=sys.stderr)
+        return 2
     print(f"listening on {server.listening_address}", flush=True)
     stop.wait()
     return 0

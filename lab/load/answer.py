@@ -19,6 +19,12 @@ from lab.records import ChunkKind, Outcome, RequestRecord
 MOST_DECODED_BYTES = 256 * 1024 * 1024
 """A body that unpacks to more is malformed, so that no server can fill the memory."""
 
+BROKEN_OFF = frozenset({"error", "abort", "timeout"})
+"""Finish reasons by which a server says that it did not finish."""
+
+MOST_MEMBERS = 1000
+"""Members of one compressed body; more is not how anybody compresses a stream."""
+
 _FAILURES = {
     "connection": Outcome.CONNECTION,
     "timeout": Outcome.TIMEOUT,
@@ -38,6 +44,8 @@ class _Stream:
     usage: dict[str, Any] = field(default_factory=dict)
     finish_reason: str | None = None
     done: bool = False
+    before_end: int = 0
+    """Token-bearing chunks up to the terminal event: what comes after the end is not an answer."""
     outcome: Outcome | None = None
     """Set as soon as something in the stream decides against success."""
     error: str | None = None
@@ -133,7 +141,7 @@ def _decoded(exchange: Exchange) -> list[bytes]:
         raise ValueError(f"content encoding '{encoding}' was not asked for and is not understood")
     wbits = zlib.MAX_WBITS if encoding == "deflate" else zlib.MAX_WBITS | 32
     inflate = zlib.decompressobj(wbits)
-    decoded, room = [], MOST_DECODED_BYTES
+    decoded, room, members = [], MOST_DECODED_BYTES, 1
     for packet in exchange.packets:
         out = b""
         while packet:
@@ -142,6 +150,9 @@ def _decoded(exchange: Exchange) -> list[bytes]:
                 raise ValueError(f"it unpacks to more than {MOST_DECODED_BYTES} bytes")
             packet = inflate.unused_data
             if inflate.eof:  # several members follow each other in one body
+                members += 1
+                if members > MOST_MEMBERS:
+                    raise ValueError(f"it has more than {MOST_MEMBERS} members")
                 inflate = zlib.decompressobj(wbits)
         decoded.append(out)
         room -= len(out)
@@ -163,8 +174,13 @@ def _read_document(body: bytes, stream: _Stream) -> None:
 
 def _read_event(event: sse.Event, stream: _Stream) -> None:
     data = event.data.strip()
+    if event.name == "error":
+        stream.outcome, stream.error = Outcome.IN_BAND_ERROR, error_words(data.encode("utf-8", "replace"))
+        stream.error = stream.error or "an error event without words"
+        return
     if data == "[DONE]":
         stream.done = True
+        stream.before_end = sum(kind.bears_token for kind in stream.kinds)
         return
     if not data:
         return
@@ -172,10 +188,6 @@ def _read_event(event: sse.Event, stream: _Stream) -> None:
         chunk = json.loads(data)
     except (ValueError, RecursionError):
         chunk = None
-    if event.name == "error":
-        words = _error_of(chunk) if isinstance(chunk, dict) else None
-        stream.outcome, stream.error = Outcome.IN_BAND_ERROR, words or data[:300]
-        return
     if not isinstance(chunk, dict):
         stream.outcome, stream.error = Outcome.MALFORMED, f"an event is not a JSON object: {data[:80]!r}"
         return
@@ -184,17 +196,27 @@ def _read_event(event: sse.Event, stream: _Stream) -> None:
         stream.outcome, stream.error = Outcome.IN_BAND_ERROR, words
         return
     if isinstance(usage := chunk.get("usage"), dict):
-        stream.usage = usage
+        stream.usage = {**stream.usage, **{key: value for key, value in usage.items() if value is not None}}
     choices = chunk.get("choices")
     if not isinstance(choices, list):
         stream.outcome, stream.error = Outcome.MALFORMED, f"an event has no list of choices: {data[:80]!r}"
         return
     choice = choices[0] if choices and isinstance(choices[0], dict) else None
+    words = None if choice is None else _error_of(choice)
+    if words is not None:
+        stream.outcome, stream.error = Outcome.IN_BAND_ERROR, words
+        return
     kind, text = _kind_of(choice, has_usage=isinstance(usage, dict))
-    if choice is not None and choice.get("finish_reason"):
-        stream.finish_reason = str(choice["finish_reason"])
+    reason = choice.get("finish_reason") if choice is not None else None
+    if isinstance(reason, str) and reason:
+        stream.finish_reason = reason
+        if reason in BROKEN_OFF:
+            stream.outcome, stream.error = Outcome.IN_BAND_ERROR, f"the server broke off: finish_reason is '{reason}'"
+            return
     stream.arrivals.append(event.at_s)
     stream.kinds.append(kind)
+    if isinstance(reason, str) and reason:
+        stream.before_end = sum(kind.bears_token for kind in stream.kinds)
     if text:
         stream.text.append(text)
 
@@ -205,14 +227,16 @@ def _kind_of(choice: dict[str, Any] | None, *, has_usage: bool) -> tuple[ChunkKi
         return (ChunkKind.USAGE if has_usage else ChunkKind.ROLE), ""
     delta = choice.get("delta")
     delta = delta if isinstance(delta, dict) else {}
-    content = _text(delta.get("content")) or _text(choice.get("text"))
+    content = _text(delta.get("content")) or _text(choice.get("text")) or _text(delta.get("refusal"))
     if content:
         return ChunkKind.CONTENT, content
     if _text(delta.get("reasoning_content")) or _text(delta.get("reasoning")):
         return ChunkKind.REASONING, ""
-    if delta.get("tool_calls") or delta.get("function_call"):
+    calls, call = delta.get("tool_calls"), delta.get("function_call")
+    if (isinstance(calls, list) and calls) or (isinstance(call, dict) and call):
         return ChunkKind.TOOL, ""
-    return (ChunkKind.FINISH if choice.get("finish_reason") else ChunkKind.ROLE), ""
+    finished = isinstance(choice.get("finish_reason"), str) and choice["finish_reason"]
+    return (ChunkKind.FINISH if finished else ChunkKind.ROLE), ""
 
 
 def _clean(text: str | None) -> str | None:
@@ -225,7 +249,8 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+        parts = (part.get("text") for part in value if isinstance(part, dict))
+        return "".join(part for part in parts if isinstance(part, str))
     return ""
 
 
@@ -237,12 +262,13 @@ def _error_of(chunk: dict[str, Any]) -> str | None:
     if error is None or error is False:
         return None
     message = error.get("message") if isinstance(error, dict) else error
-    return str(message if message else error)[:300]
+    words = str(message if message else error)[:300].strip()
+    return words or "an error without words"
 
 
 def _count(container: Any, key: str) -> int | None:
     value = container.get(key) if isinstance(container, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
 def _judge(exchange: Exchange, stream: _Stream, asked: int, exact: bool) -> tuple[Outcome, str | None]:
@@ -258,7 +284,7 @@ def _judge(exchange: Exchange, stream: _Stream, asked: int, exact: bool) -> tupl
     if not terminal:
         return Outcome.TRUNCATED, "the stream ended without a finish reason and without [DONE]"
     tokens = sum(kind.bears_token for kind in stream.kinds)
-    if not tokens:
+    if not stream.before_end:
         return Outcome.EMPTY, "the stream ended properly and carried no token"
     if exact:
         counted = _count(stream.usage, "completion_tokens")

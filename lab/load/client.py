@@ -250,13 +250,17 @@ class Wire(asyncio.Protocol):
 
     # httptools
 
+    def on_message_begin(self) -> None:
+        if self._exchange is None:
+            self.close()
+
     def on_status(self, status: bytes) -> None:
         if self._exchange is not None and not self._interim():
             self._exchange.status = self._parser.get_status_code()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         exchange = self._exchange
-        if exchange is None or self._interim():
+        if exchange is None or self._in_body or self._interim():
             return
         name = name.lower()
         if name == b"content-type":

@@ -30,7 +30,7 @@ SPIN_S = 0.0015
 """Timers of the loop are a millisecond coarse; the last bit before a planned send is waited out awake."""
 STOCK = 32
 """Connections an open loop keeps ready."""
-_COMPLETION_TOKENS = re.compile(rb'"completion_tokens"\s*:\s*(\d+)')
+_COMPLETION_TOKENS = re.compile(rb'"completion_tokens"\s*:\s*(\d{1,9})(?!\d)')
 
 
 class _Phase:

@@ -11,6 +11,7 @@ from lab.publish.evidence import PublicRun
 from lab.publish.gate import private_facts, release
 from lab.publish.projection import project
 from lab.records import RunState
+from lab.rules import subject
 
 BuildPages = Callable[[tuple[PublicRun, ...]], Mapping[str, bytes]]
 
@@ -47,8 +48,13 @@ def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path,
         The pages written.
 
     Raises:
-        EvidenceError: a run cannot carry a report. LeakFound: a page would identify this site.
+        TooManyVaried: runs of one table are not one match.
+        EvidenceError: a run cannot carry a report.
+        LeakFound: a page would identify this site.
     """
+    specs = {run_id: store.spec(run_id) for run_id in run_ids}
+    for table in sorted({spec.table for spec in specs.values()}):
+        subject([spec for spec in specs.values() if spec.table == table])  # refuses unlike runs and names why
     public = tuple(project(store, run_id) for run_id in run_ids)
     pages = build(public)
     evidence = {f"evidence/{run.run_id}.json": run.model_dump_json(indent=1).encode() + b"\n" for run in public}

@@ -61,6 +61,9 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 """What never belongs on a page, looked for in lower case."""
 
+REPORT_FILE = re.compile(r"(?:[a-z]{2}/index\.html|evidence/r-[a-z2-7]{10}\.json)")
+"""What a report folder holds; a folder with anything else in it is never replaced."""
+
 _DATA_URI = re.compile(r"data:[a-z0-9.+/-]*;base64,([A-Za-z0-9+/=\s]+)")
 _JSON_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
@@ -142,7 +145,7 @@ def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFac
         )
     if folder.exists() and not folder.is_dir():
         raise EvidenceError(f"{folder} is a file, not a folder", "name another folder")
-    if folder.exists() and any(folder.iterdir()) and not (folder / "evidence").is_dir():
+    if folder.exists() and not _is_report(folder):
         raise EvidenceError(f"{folder} holds something that is not a report; it was left alone", "name another folder")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -160,6 +163,14 @@ def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFac
         raise EvidenceError(f"{folder} could not be written: {problem.strerror}") from None
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+def _is_report(folder: Path) -> bool:
+    """Whether a folder holds pages and their evidence and nothing else, so that it may be replaced."""
+    files = [
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()
+    ]
+    return all(REPORT_FILE.fullmatch(name) for name in files)
 
 
 def _swap(staged: Path, folder: Path) -> None:

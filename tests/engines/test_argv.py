@@ -14,7 +14,8 @@ from lab.plan import load_plan
 from lab.spec import RunSpec
 
 LLAMA = (
-    "llama-server -m <model> --alias SmolLM2-135M-Instruct --host 127.0.0.1 --port <port> -c 4096 -np 4 -t 2 "
+    "python -m lab.engines.xllamacpp_server -m <model> --alias SmolLM2-135M-Instruct --host 127.0.0.1 --port <port> "
+    "-c 4096 -np 4 -t 2 "
     "-ctk f16 -ctv f16 --fit off --cache-ram 0 --metrics --cache-prompt"
 )
 REFERENCE = (

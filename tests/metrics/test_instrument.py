@@ -23,8 +23,10 @@ def level(streams: int, error_s: float = 0.0, lag_s: float = 0.0) -> InstrumentL
     nothing = summarize([])
     return InstrumentLevel(
         concurrency=streams, rate_rps=None, requests=1, chunks=1, ttft_true_s=summarize([0.1]),
-        ttft_error_s=summarize([error_s]), request_transit_s=nothing, chunk_lag_s=summarize([lag_s]), gap_error_s=nothing,
-        schedule_error_s=nothing, loop_lag_s=nothing, client_cpu_s_per_chunk=None, client_rss_mib=None, server_late_s=nothing,
+        ttft_error_s=summarize([error_s]), request_transit_s=nothing, chunk_lag_s=summarize([lag_s]),
+        gap_error_s=nothing, schedule_error_s=nothing,
+        loop_lag_s=nothing, client_cpu_s_per_chunk=None, client_rss_mib=None,
+        server_late_s=nothing,
     )  # fmt: skip
 
 

@@ -81,22 +81,24 @@ def test_ordinary_pages_do_not_alarm_it(page: str) -> None:
 def test_a_leak_stops_everything_and_names_place_and_kind_without_the_value(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     with pytest.raises(LeakFound, match=r"en/index\.html, line 2: user name") as refusal:
-        release({"en/index.html": b"ok\n<p>yamada</p>", "evidence/a.json": b"{}"}, folder, FACTS)
+        release({"en/index.html": b"ok\n<p>yamada</p>", "evidence/r-aaaaaaaaaa.json": b"{}"}, folder, FACTS)
     assert "yamada" not in refusal.value.what
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_report_replaces_a_report_as_a_whole(tmp_path: Path) -> None:
     folder = tmp_path / "report"
-    release({"en/index.html": b"1", "evidence/a.json": b"{}"}, folder, FACTS)
-    release({"ja/index.html": b"2", "evidence/b.json": b"{}"}, folder, FACTS)
+    release({"en/index.html": b"1", "evidence/r-aaaaaaaaaa.json": b"{}"}, folder, FACTS)
+    release({"ja/index.html": b"2", "evidence/r-bbbbbbbbbb.json": b"{}"}, folder, FACTS)
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    assert files == ["evidence/b.json", "ja/index.html"]
+    assert files == ["evidence/r-bbbbbbbbbb.json", "ja/index.html"]
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
 def test_a_folder_that_is_no_report_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence" / "photo.jpg").write_bytes(b"years of evidence")
     with pytest.raises(EvidenceError, match="not a report"):
         release({"en/index.html": b"1"}, tmp_path, [])
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["evidence", "photo.jpg", "thesis.tex"]

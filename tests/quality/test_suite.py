@@ -89,7 +89,7 @@ def _line(**changes: Any) -> list[Any]:
     [
         ({"sums": [SUMS[0], SUMS[1], SUMS[0]]}, "two items have the id 'sum-1'"),
         ({"sums": []}, "no items"),
-        ({"sums": ["text"]}, "line 1: input should be a valid dictionary"),
+        ({"sums": ["text"]}, "line 1: input should be a mapping"),
         ({"sums": _line(accept=None)}, "has no 'accept', which metric 'number_match' needs"),
         ({"sums": _line(id="two words")}, "line 1: id: string should match pattern"),
         ({"sums": _line(), "task": {"response_format": "json_schema"}}, "has no 'answer_schema'"),
@@ -106,10 +106,10 @@ def _line(**changes: Any) -> list[Any]:
         ({"task": {"metric": "f1"}}, "Known: exact_match, number_match, schema_valid."),
         ({"task": {"max_tokens": 0}}, "max_tokens: input should be greater than or equal to 1, got 0"),
         ({"task": {"stop": ["a", "b", "c", "d", "e"]}}, "stop: tuple should have at most 4 items"),
-        ({"task": {"examples": 5}}, "examples: input should be a valid tuple, got 5"),
+        ({"task": {"examples": 5}}, "examples: input should be a list, got 5"),
         ({"head": {"version": "1.0"}}, "version: string should match pattern"),
         ({"head": {"tasks": []}}, "tasks: tuple should have at least 1 item"),
-        ({"head": {"tasks": ["sums"]}}, "tasks.0: input should be a valid dictionary"),
+        ({"head": {"tasks": ["sums"]}}, "tasks.0: input should be a mapping"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )

@@ -284,7 +284,7 @@ def open_edition() -> tuple[PublicRun, ...]:
     constant = open_workload("constant", 0.5, 100)
     schema = workload(
         name="structured-output", content="structured-output", source_sha256=sha("schemas"), input_tokens=None,
-        shared_prefix_tokens=0, exact_output=False, concurrency=[512],
+        shared_prefix_tokens=0, exact_output=False, concurrency=[512], requests_per_level=512,
     )  # fmt: skip
     counts = {"valid": 7, "invalid": 2, "truncated": 1, "refused": 1, "failed": 1}
     late = open_level(10, 777.0, 0.777, concerns=[LATE, every[6]])
