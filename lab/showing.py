@@ -173,7 +173,7 @@ def shell_words(command: tuple[str, ...]) -> str:
 
 def _wide(out: Console) -> Console:
     """The same output, wide enough for a table of numbers: a terminal may wrap it, nothing is cut off."""
-    return Console(file=out.file, width=max(out.width, 130), highlight=False)
+    return Console(file=out.file, width=max(out.width, 150), highlight=False)
 
 
 def _instrument(levels: tuple[InstrumentLevel, ...]) -> Table:

@@ -28,6 +28,8 @@ LAG_EVERY_S = 0.02
 """How often the loop's own lateness is looked at."""
 SPIN_S = 0.0015
 """Timers of the loop are a millisecond coarse; the last bit before a planned send is waited out awake."""
+SPOOL_AFTER_S = 0.005
+"""An exchange that has ended is spooled this much later: its successor is sent first."""
 STOCK = 32
 """Connections an open loop keeps ready."""
 _COMPLETION_TOKENS = re.compile(rb'"completion_tokens"\s*:\s*(\d{1,9})(?!\d)')
@@ -62,6 +64,9 @@ class _Load:
         self._target = Target.of(job["url"], job["path"], tuple(map(tuple, job["headers"])))
         self._manners = Manners()
         self._timeout_s: float = job["timeout_s"]
+        self._ended: deque[Exchange] = deque()
+        """Exchanges that have ended and are not spooled yet."""
+        self._has_ended = asyncio.Event()
 
     async def run(self) -> None:
         for index, level in enumerate(self._job["levels"]):
@@ -175,14 +180,28 @@ class _Load:
             phase.packets += len(exchange.packets)
             if exchange.packets and (found := _COMPLETION_TOKENS.findall(b"".join(exchange.packets[-4:]))):
                 phase.tokens += int(found[-1])
-            write_exchange(self._spool, exchange)
+            self._ended.append(exchange)
+            self._has_ended.set()
 
     async def _watched(self, phase: _Phase, work: Any) -> None:
-        reporter = asyncio.create_task(_report(phase))
+        reporter, spooler = asyncio.create_task(_report(phase)), asyncio.create_task(self._spool_behind())
         try:
             await work
         finally:
             reporter.cancel()
+            spooler.cancel()
+            while self._ended:
+                write_exchange(self._spool, self._ended.popleft())
+
+    async def _spool_behind(self) -> None:
+        """Write ended exchanges one at a time, so that a wave of them delays neither the next sends nor any stamp."""
+        while True:
+            await self._has_ended.wait()
+            await asyncio.sleep(SPOOL_AFTER_S)
+            while self._ended:
+                write_exchange(self._spool, self._ended.popleft())
+                await asyncio.sleep(0)
+            self._has_ended.clear()
 
     async def _open(self, slot: Slot) -> None:
         """Open a connection before it is needed; a failure shows when the request is sent."""
