@@ -43,7 +43,6 @@ class Asked:
     model: str
     workload: Workload
     headers: tuple[tuple[str, str], ...]
-    workers: int
     count_tokens: Callable[[str], int | None] | None
 
 
@@ -116,7 +115,6 @@ def ask_for(
     workload: Mapping[str, Any],
     headers: Sequence[str] = (),
     key_variable: str = KEY_VARIABLE,
-    workers: int = 1,
     tokenizer: Path | None = None,
 ) -> Asked:
     """Check what was typed.
@@ -127,7 +125,6 @@ def ask_for(
         workload: fields of `Workload`; name, warm-up and seed have defaults here.
         headers: further headers as `Name: value`.
         key_variable: environment variable that holds the API key.
-        workers: load processes.
         tokenizer: a tokenizer.json, or a folder that holds one.
 
     Raises:
@@ -148,7 +145,7 @@ def ask_for(
     pairs = [_header(line) for line in headers]
     if key:
         pairs.append(_header(f"Authorization: Bearer {key.strip()}", shown="the API key"))
-    return Asked(root, base, model, checked, tuple(pairs), workers, local_tokenizer(tokenizer) if tokenizer else None)
+    return Asked(root, base, model, checked, tuple(pairs), local_tokenizer(tokenizer) if tokenizer else None)
 
 
 def bench_endpoint(asked: Asked, on_progress: Callable[[Progress], None] | None = None) -> BenchResult:
@@ -170,7 +167,7 @@ def bench_endpoint(asked: Asked, on_progress: Callable[[Progress], None] | None 
         levels=tuple(level.job for level in levels),
         headers=asked.headers,
         timeout_s=workload.timeout_s,
-        workers=asked.workers,
+        workers=workload.workers,
     )
     result = run_load(job, on_progress)
     measured = [record for record in result.records if not record.warmup]

@@ -14,6 +14,7 @@ from lab.engines import adapter_for
 from lab.engines.base import Launch
 from lab.engines.process import EngineProcess, free_port
 from lab.engines.reference import PROGRAM, read_emissions
+from lab.environment import capture
 from lab.errors import EngineError, ParamsError
 from lab.load.arrivals import schedule
 from lab.load.driver import LevelJob, LoadJob, Progress, run_load
@@ -70,6 +71,7 @@ def calibrate(
         certificate_id="c-" + "".join(secrets.choice("abcdefghijklmnopqrstuvwxyz234567") for _ in range(10)),
         lab_version=__version__,
         week=f"{year}-W{week:02d}",
+        machine=capture().machine_class,
         workers=workers,
         limits=LIMITS,
         levels=levels,

@@ -333,11 +333,11 @@ def bench(
             "slo": _slo(slo),
             "warmup_requests": warmup,
             "timeout_s": timeout_s,
+            "workers": workers,
             "seed": seed,
         },
         headers=headers or (),
         key_variable=key_variable,
-        workers=workers,
         tokenizer=tokenizer,
     )
     _require_folder(json_path)

@@ -17,9 +17,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
+from lab.records import MachineClass
 from lab.spec import Frozen
 
 PACKAGES = ("lm-eval", "papermill", "xllamacpp", "httptools", "uvloop", "numpy", "pyarrow", "pydantic")
@@ -61,6 +63,19 @@ class Environment(Frozen):
     """One minute, at the start of the run: a busy machine measures badly."""
     cgroup: str
     """First line of /proc/self/cgroup: in a container it holds the container's id."""
+
+    @property
+    def machine_class(self) -> MachineClass:
+        """The machine as a class: what may be said of it in public."""
+        systems: dict[str, Literal["Linux", "Darwin"]] = {"Linux": "Linux", "Darwin": "Darwin"}
+        return MachineClass(
+            accelerator=self.gpus[0].name if self.gpus else None,
+            cpu_cores=self.cpu_cores,
+            memory_gib=max(1, round(self.memory_bytes / 2**30)),
+            system=systems.get(self.system, "Other"),
+            machine=self.machine.lower(),
+            python=self.python,
+        )
 
 
 def capture() -> Environment:

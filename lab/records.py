@@ -315,6 +315,20 @@ class InstrumentLevel(Frozen):
     """How late the server itself was against its own schedule: not the client's error."""
 
 
+class MachineClass(Frozen):
+    """The machine as a class, never as a host."""
+
+    accelerator: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._\-]{1,60}$")] | None
+    """Product name of the GPU; None when none was seen."""
+    cpu_cores: int = Field(ge=1)
+    memory_gib: int = Field(ge=1)
+    """Rounded to whole GiB."""
+    system: Literal["Linux", "Darwin", "Other"]
+    machine: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,20}$")]
+    """Instruction set, for instance x86_64 or aarch64."""
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d+\.\d+$")]
+
+
 class InstrumentLimits(Frozen):
     """The error the instrument promises to stay below."""
 
@@ -329,6 +343,7 @@ class Certificate(Frozen):
     lab_version: str
     week: Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
     """ISO week in which it was made, UTC."""
+    machine: MachineClass
     workers: int
     """Load processes it was made with."""
     limits: InstrumentLimits

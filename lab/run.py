@@ -299,6 +299,7 @@ class Run:
             path=PATHS[workload.endpoint],
             levels=levels,
             timeout_s=workload.timeout_s,
+            workers=workload.workers,
         )
 
     def _keep_emissions(self) -> None:

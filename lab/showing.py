@@ -123,8 +123,10 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
 def describe_certificate(certificate: Certificate, out: Console) -> None:
     """What the instrument was shown to hold."""
     limits = certificate.limits
+    machine = certificate.machine
     out.print(
-        f"certificate {certificate.certificate_id}, lab {certificate.lab_version}, "
+        f"certificate {certificate.certificate_id}, {machine.cpu_cores} cores, {machine.memory_gib} GiB, "
+        f"{machine.system} {machine.machine}, lab {certificate.lab_version}, "
         f"{certificate.workers} load process(es)"
     )
     _wide(out).print(_instrument(certificate.levels))

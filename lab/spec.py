@@ -134,6 +134,8 @@ class Workload(Frozen):
     """Sent before each level, with prompts the measured part never uses."""
     timeout_s: float = Field(gt=0)
     """Limit for one request, seconds."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Load processes that send it: one for each core that the engine does not need."""
     seed: int = Field(ge=0)
     """Decides the prompts and the moments of an open loop."""
 

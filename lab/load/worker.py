@@ -115,7 +115,7 @@ class _Load:
             cpu_s=after.ru_utime + after.ru_stime - usage.ru_utime - usage.ru_stime,
             packets=phase.packets,
             connections=sum(slot.opened for slot in slots) - opened,
-            rss_mib=after.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024),
+            rss_mib=_peak_rss_mib(),
             loop_lag_s=[round(lag, 6) for lag in lags],
         )
 
@@ -244,6 +244,14 @@ async def _report(phase: _Phase) -> None:
     while True:
         await asyncio.sleep(PROGRESS_EVERY_S)
         phase.say()
+
+
+def _peak_rss_mib() -> float:
+    """Most memory of this process; on Linux not from getrusage, which counts the parent's before exec too."""
+    with contextlib.suppress(OSError, StopIteration), open("/proc/self/status", encoding="ascii") as status:
+        return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
 def _say(**facts: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
 from lab.records import (
     CacheState,
@@ -16,6 +16,7 @@ from lab.records import (
     Concern,
     EvidenceGrade,
     InstrumentLevel,
+    MachineClass,
     Outcome,
     RunId,
     Structured,
@@ -93,20 +94,6 @@ class PublicQuality(Frozen):
     tasks: tuple[PublicTask, ...]
 
 
-class PublicMachine(Frozen):
-    """The machine as a class, never as a host."""
-
-    accelerator: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._\-]{1,60}$")] | None
-    """Product name of the GPU; None when none was seen."""
-    cpu_cores: int = Field(ge=1)
-    memory_gib: int = Field(ge=1)
-    """Rounded to whole GiB."""
-    system: Literal["Linux", "Darwin", "Other"]
-    machine: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,20}$")]
-    """Instruction set, for instance x86_64 or aarch64."""
-    python: Annotated[str, StringConstraints(pattern=r"^3\.\d+\.\d+$")]
-
-
 class PublicRun(Frozen):
     """Everything of one run that may leave the machine."""
 
@@ -147,6 +134,6 @@ class PublicRun(Frozen):
     """Levels of the instrument check; only for the reference engine."""
     certificate: Certificate | None = None
     """The certificate of the instrument this run stands on; None: it was not calibrated on this machine."""
-    machine: PublicMachine
+    machine: MachineClass
     command: tuple[Argument, ...]
     """The launch command, redacted."""

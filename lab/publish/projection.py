@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from lab.environment import Environment
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
 from lab.publish.evidence import (
     PublicLevel,
-    PublicMachine,
     PublicPreparation,
     PublicQuality,
     PublicRun,
@@ -119,7 +116,7 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         quality_reason=_quality_reason(record),
         instrument=tuple(map(_instrument, record.instrument)),
         certificate=_certificate(record.certificate),
-        machine=_machine(record.environment),
+        machine=record.environment.machine_class,
         command=record.launch.command,
     )
 
@@ -182,18 +179,6 @@ def _quality_reason(record: RunRecord) -> Literal["not-applicable-seeded-text", 
     if record.quality is not None:
         return None
     return "not-applicable-seeded-text" if record.spec.model.weights_format == "none" else "not-measured"
-
-
-def _machine(environment: Environment) -> PublicMachine:
-    system: Mapping[str, Literal["Linux", "Darwin"]] = {"Linux": "Linux", "Darwin": "Darwin"}
-    return PublicMachine(
-        accelerator=environment.gpus[0].name if environment.gpus else None,
-        cpu_cores=environment.cpu_cores,
-        memory_gib=max(1, round(environment.memory_bytes / 2**30)),
-        system=system.get(environment.system, "Other"),
-        machine=environment.machine.lower(),
-        python=environment.python,
-    )
 
 
 def _summary(summary: Summary) -> Summary:

@@ -167,7 +167,7 @@ def _on_table(run: PublicRun) -> bool:
 
 
 def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
-    machine, model, asked = run.machine, run.model, run.workload
+    model, asked = run.model, run.workload
     settings = [f"{name}={value}" for name, value in tables.profile_settings(run)]
     quality = t(f"quality-{run.quality_reason or 'not-measured'}")
     if run.quality is not None:
@@ -187,15 +187,6 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         seed=str(asked.seed),
         endpoint=asked.endpoint,
     )
-    hardware = t(
-        "card-machine-value",
-        accelerator=machine.accelerator or t("card-no-accelerator"),
-        cores=str(machine.cpu_cores),
-        memory=str(machine.memory_gib),
-        system=machine.system,
-        machine=machine.machine,
-        python=machine.python,
-    )
     facts = (
         (t("card-table"), t(f"table-{run.table}"), ""),
         (t("week"), run.week, ""),
@@ -212,7 +203,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("column-sampling"), columns.sampling(run), ""),
         (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
         (t("column-quality"), quality, ""),
-        (t("card-machine"), hardware, ""),
+        (t("card-machine"), columns.hardware(run.machine, t), ""),
         (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lab.publish.evidence import PublicRun
+from lab.records import MachineClass
 from lab.report.loads import ladder, slo_text
 from lab.report.messages import Messages
 from lab.report.numbers import count, plain
@@ -151,3 +152,16 @@ def _digest(run: PublicRun, t: Messages) -> str:
 
 def _without_name(value: object) -> object:
     return value.model_dump(exclude={"name"}) if isinstance(value, Frozen) else value
+
+
+def hardware(machine: MachineClass, t: Messages) -> str:
+    """A class of machine in words."""
+    return t(
+        "card-machine-value",
+        accelerator=machine.accelerator or t("card-no-accelerator"),
+        cores=str(machine.cpu_cores),
+        memory=str(machine.memory_gib),
+        system=machine.system,
+        machine=machine.machine,
+        python=machine.python,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lab.publish.evidence import PublicRun
 from lab.records import Certificate, InstrumentLevel, Summary
 from lab.report.cells import Anchors, Form, Runs, link, run_cell, table
+from lab.report.columns import hardware
 from lab.report.grid import Cell, Row, Table, Text, missing, number
 from lab.report.loads import Arrival, load_cell, load_of
 from lab.report.messages import Messages
@@ -31,6 +32,7 @@ def standing_table(runs: Runs, t: Messages) -> Table:
                     Cell(
                         lines=(
                             Text(text=certificate.week),
+                            Text(text=hardware(certificate.machine, t), style="note"),
                             Text(text=t("certificate-lab", version=certificate.lab_version), style="note"),
                             Text(text=t("certificate-workers", n=count(certificate.workers)), style="note"),
                         )

@@ -6,9 +6,12 @@ import pytest
 
 from lab.metrics.instrument import LIMITS, ClientCost, check_instrument, valid_streams, within
 from lab.metrics.stats import summarize
-from lab.records import Certificate, ChunkKind, Emission, InstrumentLevel, Outcome, RequestRecord
+from lab.records import Certificate, ChunkKind, Emission, InstrumentLevel, MachineClass, Outcome, RequestRecord
 from lab.spec import Rung
 
+MACHINE = MachineClass(
+    accelerator=None, cpu_cores=2, memory_gib=24, system="Linux", machine="x86_64", python="3.11.7"
+)  # fmt: skip
 KINDS = (ChunkKind.ROLE, ChunkKind.CONTENT, ChunkKind.CONTENT)
 
 
@@ -32,7 +35,8 @@ def level(streams: int, error_s: float = 0.0, lag_s: float = 0.0) -> InstrumentL
 
 def certificate(held: int) -> Certificate:
     return Certificate(
-        certificate_id="c-aaaaaaaaaa", lab_version="0", week="2026-W48", workers=1, limits=LIMITS, levels=(),
+        certificate_id="c-aaaaaaaaaa", lab_version="0", week="2026-W48", machine=MACHINE, workers=1,
+        limits=LIMITS, levels=(),
         valid_streams=held,
     )  # fmt: skip
 

@@ -210,6 +210,14 @@ def certificate(seed: str = "one", valid: int = 256, **changes: Any) -> dict[str
         "certificate_id": "c-" + run_id(seed)[2:],
         "lab_version": "0.2.0",
         "week": "2026-W50",
+        "machine": {
+            "accelerator": None,
+            "cpu_cores": 2,
+            "memory_gib": 8,
+            "system": "Linux",
+            "machine": "x86_64",
+            "python": "3.11.7",
+        },
         "workers": 1,
         "limits": {"ttft_error_mean_s": 0.002, "chunk_lag_p99_s": 0.003},
         "levels": [
