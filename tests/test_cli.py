@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -236,6 +238,50 @@ def test_an_api_key_is_sent_and_never_written(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert set(seen) == {"Bearer sk-very-secret-123"}
     assert "secret" not in out.read_text() + done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl on this machine to make a certificate with")
+def test_bench_measures_over_tls_with_a_certificate_it_can_check(tmp_path: Path) -> None:
+    key, crt = tmp_path / "key.pem", tmp_path / "crt.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(crt), "-days",
+         "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200 if self.path.endswith("/chat/completions") else 404)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            self.wfile.write(
+                b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+            )
+
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(crt, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    out = tmp_path / "out.json"
+    url = f"https://127.0.0.1:{server.server_address[1]}"
+    some = ("--model", "m", "--requests", "3", "--no-exact", "--input-len", "4", "--json", str(out))
+    try:
+        refused(lab("bench", url, *some), "TLS failed")
+        done = lab("bench", url, *some, SSL_CERT_FILE=str(crt))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert done.returncode == 0, done.stderr
+    assert json.loads(out.read_bytes())["outcomes"] == {"success": 3}
 
 
 def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:

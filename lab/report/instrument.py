@@ -34,7 +34,7 @@ def standing_table(runs: Runs, t: Messages) -> Table:
                             Text(text=certificate.week),
                             Text(text=hardware(certificate.machine, t), style="note"),
                             Text(text=t("certificate-lab", version=certificate.lab_version), style="note"),
-                            Text(text=t("certificate-workers", n=count(certificate.workers)), style="note"),
+                            Text(text=t("certificate-workers", n=certificate.workers), style="note"),
                         )
                     ),
                     Cell(lines=tuple(link(run) for run in found)),
@@ -113,7 +113,7 @@ def _beyond(level: InstrumentLevel, certificate: Certificate, t: Messages) -> Ce
 
 def _titles(t: Messages) -> tuple[str, ...]:
     keys = ("matched", "ttft-true", "ttft-error", "chunk-lag", "gap-error", "schedule-error", "loop-lag",
-            "client-cpu", "client-rss", "server-late")  # fmt: skip
+            "client-cost", "server-late")  # fmt: skip
     return tuple(map(t, keys))
 
 
@@ -129,8 +129,7 @@ def _cells(level: InstrumentLevel, t: Messages, arrival: Arrival = "rate") -> tu
         _values(level.gap_error_s, ("p99",), signed_milliseconds, t),
         _values(level.schedule_error_s, ("p99",), signed_milliseconds, t, t("schedule-none") if closed else None),
         _values(level.loop_lag_s, ("p99",), milliseconds, t),
-        unread if cpu is None else number(microseconds(cpu)),
-        unread if rss is None else number(significant(rss)),
+        unread if cpu is None or rss is None else number(f"{microseconds(cpu)} µs", f"{significant(rss)} MiB"),
         _values(level.server_late_s, ("p50", "p99", "max"), milliseconds, t),
     )
 
