@@ -24,7 +24,6 @@ $(VENV)/.current: pyproject.toml constraints.txt tools/find-python
 	@echo "setting up $(VENV) with $(PYTHON)"
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --upgrade 'pip>=24' # an old pip cannot follow the constraints
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $@
 

@@ -38,7 +38,9 @@ def test_every_package_of_the_client_is_asked_for_and_every_asked_package_is_pin
         return requirement.lower().replace("_", "-").replace(".", "-")
 
     asked = {name(entry) for entry in project()["dependencies"]}
-    pinned = {name(line) for line in (CHECKOUT / "constraints.txt").read_text(encoding="utf-8").splitlines()}
+    pinned = {
+        name(line) for line in (CHECKOUT / "constraints.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"
+    }
     assert asked >= CLIENT_PACKAGES
     assert asked | {name(entry) for entry in project()["optional-dependencies"]["test"]} <= pinned
 
