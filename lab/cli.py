@@ -37,7 +37,7 @@ RunsDir = Annotated[
 Params = Annotated[Path, typer.Argument(metavar="PARAMS", help="A plan file, for instance params/harness-check.yaml")]
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _root(
     show_version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version")] = False,
 ) -> None:

@@ -451,6 +451,7 @@ def _execute(
         }
         environment = child_environment(
             **{PROGRESS_VARIABLE: str(progress)},
+            TMPDIR=scratch,  # whatever ends the notebook, what it had on the disk goes with this folder
             IPYTHONDIR=str(Path(scratch, "ipython")),
             JUPYTER_RUNTIME_DIR=str(Path(scratch, "jupyter")),
             JUPYTER_PREFER_ENV_PATH="1",

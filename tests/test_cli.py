@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
 from lab.records import Certificate
@@ -323,6 +324,41 @@ def test_calibrate_writes_a_certificate_that_runs_on_this_machine_stand_on(plan_
     metrics = json.loads(lab("metrics", run_id, "--runs-dir", str(runs)).stdout)
     assert metrics["levels"][0]["outcomes"] == {"success": 4}
     refused(lab("calibrate", "--streams", "0", "--runs-dir", str(runs)), "from 1 to 65536")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_stopped_is_sealed_and_leaves_nothing_behind(
+    plan_folder: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    path, runs, temporary = plan_folder / "small.yaml", tmp_path / "runs", tmp_path / "tmp"
+    temporary.mkdir()
+    path.write_text(SMALL_PLAN.replace("ttft_s: 0.01", "ttft_s: 2"), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lab.cli", "run", str(path), "--runs-dir", str(runs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=CHECKOUT,
+        env=os.environ | {"TMPDIR": str(temporary)},
+    )
+    assert process.stderr is not None
+    while "throughput" not in process.stderr.readline():
+        assert process.poll() is None
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "what was finished is kept. Next: lab run" in said
+    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert list(temporary.iterdir()) == []
+    (run_id,) = [folder.name for folder in runs.iterdir()]
+    assert "interrupted" in lab("runs", "--runs-dir", str(runs)).stdout
+    assert lab("verify", run_id, "--runs-dir", str(runs)).returncode == 0
+
+
+def test_version_and_help_have_their_usual_names() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", lab("--version").stdout.strip())
+    assert lab("-h").stdout == lab("--help").stdout
 
 
 def test_bad_input_gets_a_sentence_and_writes_nothing(plan_folder: Path, tmp_path: Path) -> None:
