@@ -133,12 +133,6 @@ def ask_for(
     root, base = split_url(url)
     defaults = {"name": "bench", "seed": secrets.randbelow(2**31)}
     checked = parse(Workload, defaults | {k: v for k, v in workload.items() if v is not None}, "lab bench")
-    largest = max(checked.concurrency, default=0)
-    if checked.requests_per_level < largest:
-        raise ParamsError(
-            f"{checked.requests_per_level} requests never keep {largest} in flight",
-            f"use --requests {largest * 4} or more",
-        )
     key = os.environ.get(key_variable)
     if key is None and key_variable != KEY_VARIABLE:
         raise ParamsError(f"the environment variable {key_variable} is not set", f"export {key_variable}=…")

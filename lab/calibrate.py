@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,10 +15,11 @@ from lab.engines.process import EngineProcess, free_port
 from lab.engines.reference import PROGRAM, read_emissions
 from lab.environment import capture
 from lab.errors import EngineError, ParamsError
+from lab.evidence import new_id
 from lab.load.arrivals import schedule
 from lab.load.driver import LevelJob, LoadJob, Progress, run_load
 from lab.load.prompts import PATHS
-from lab.metrics.instrument import LIMITS, ClientCost, check_instrument, valid_streams
+from lab.metrics.instrument import LIMITS, check_instrument, valid_streams
 from lab.records import Certificate, InstrumentLevel
 from lab.spec import Rung
 from lab.version import __version__
@@ -68,7 +68,7 @@ def calibrate(
             levels = tuple(_measure(engine.endpoint, rung, workers, on_progress) for rung in rungs)
     year, week, _ = datetime.now(UTC).isocalendar()
     return Certificate(
-        certificate_id="c-" + "".join(secrets.choice("abcdefghijklmnopqrstuvwxyz234567") for _ in range(10)),
+        certificate_id=new_id("c"),
         lab_version=__version__,
         week=f"{year}-W{week:02d}",
         machine=capture().machine_class,
@@ -101,7 +101,7 @@ def _measure(
         read_emissions(endpoint),
         rung=rung,
         zero_s=result.zero_s,
-        cost=ClientCost(cpu_s=cost.cpu_s, rss_mib=cost.rss_mib, loop_lag_s=cost.loop_lag_s),
+        cost=cost,
     )
     if checked is None:
         first = next((record.error for record in result.records if record.error), "no answer could be matched")

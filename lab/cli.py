@@ -290,7 +290,8 @@ def bench(
     timeout_s: Annotated[float, typer.Option("--timeout", min=0.001, help="Limit of one request, seconds")] = 600.0,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Load processes")] = 1,
     tokenizer: Annotated[
-        Path | None, typer.Option("--tokenizer", help="A tokenizer.json, when the server cannot be asked")
+        Path | None,
+        typer.Option("--tokenizer", help="A tokenizer.json or GGUF file, when the server cannot be asked"),
     ] = None,
     headers: Annotated[list[str] | None, typer.Option("--header", help="A further header, 'Name: value'")] = None,
     key_variable: Annotated[

@@ -29,7 +29,7 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,10 +41,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from lab.environment import Environment
 from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
-from lab.load.driver import LevelCost
 from lab.metrics.catalog import measure_level
 from lab.metrics.concerns import certificate_concern
-from lab.metrics.instrument import ClientCost, check_instrument
+from lab.metrics.instrument import check_instrument
 from lab.metrics.structured import classify
 from lab.params import PARAMS_FOLDER
 from lab.quality.replies import QualityItem
@@ -53,6 +52,7 @@ from lab.records import (
     Certificate,
     Emission,
     InstrumentLevel,
+    LevelCost,
     LevelResult,
     Preparation,
     QualityResult,
@@ -321,6 +321,14 @@ class EvidenceStore:
         """What a run was meant to be."""
         return self._read(self.path(run_id) / "spec.json", RunSpec)
 
+    def environment(self, run_id: str) -> Environment | None:
+        """The machine of a run; None when the run did not get that far."""
+        return self._optional(self.path(run_id) / "environment.json", Environment)
+
+    def launch(self, run_id: str) -> LaunchRecord | None:
+        """How the engine of a run was launched; None when the run did not get that far."""
+        return self._optional(self.path(run_id) / "launch.json", LaunchRecord)
+
     def requests(self, run_id: str) -> tuple[RequestRecord, ...]:
         """Raw records of a run, warm-up included; empty when there is no load in the bundle."""
         path = self.path(run_id) / "requests.parquet"
@@ -339,26 +347,26 @@ class EvidenceStore:
             RunNotFound, EvidenceDamaged.
         """
         folder, spec = self.path(run_id), self.spec(run_id)
-        records = self.requests(run_id)
+        records, schemas = self.requests(run_id), self._schemas(run_id)
         certificate = self._optional(folder / "certificate.json", Certificate)
-        manifest = folder / "manifest.json"
+        load = self._optional(folder / "load.json", LoadFacts)
         return RunRecord(
             run_id=run_id,
             spec=spec,
             status=self.status(run_id),
-            environment=self._optional(folder / "environment.json", Environment),
-            launch=self._optional(folder / "launch.json", LaunchRecord),
+            environment=self.environment(run_id),
+            launch=self.launch(run_id),
             preparation=self._optional(folder / "preparation.json", Preparation),
             levels=tuple(
-                self._level(run_id, spec, rung, of_level, certificate)
+                _level(spec, rung, of_level, schemas, certificate)
                 for level, rung in enumerate(spec.workload.rungs)
                 if (of_level := [record for record in records if record.level == level])
             ),
-            prompts=facts.prompts if (facts := self._optional(folder / "load.json", LoadFacts)) else (),
-            instrument=self._instrument(run_id, spec, records),
+            prompts=load.prompts if load else (),
+            instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),
-            manifest_sha256=_digest_of(manifest),
+            manifest_sha256=_digest_of(folder / "manifest.json"),
         )
 
     def metrics_json(self, run_id: str) -> str:
@@ -420,25 +428,6 @@ class EvidenceStore:
         machine = [environment.hostname, environment.cpu_model, environment.cpu_cores, environment.python, __version__]
         return self.root / "certificates" / f"{digest(machine)[:16]}.json"
 
-    def _level(
-        self,
-        run_id: str,
-        spec: RunSpec,
-        rung: Rung,
-        records: Sequence[RequestRecord],
-        certificate: Certificate | None,
-    ) -> LevelResult:
-        """A level with what the records alone do not say: its schemas and the instrument it stands on."""
-        measured = [record for record in records if not record.warmup]
-        level = measure_level(measured, rung, spec.workload.slo)
-        concern = certificate_concern(measured, rung, certificate)
-        return level.model_copy(
-            update={
-                "concerns": level.concerns + ((concern,) if concern else ()),
-                "structured": classify(measured, self._schemas(run_id)),
-            }
-        )
-
     def _schemas(self, run_id: str) -> dict[str, Any]:
         path = self.path(run_id) / "schemas.json"
         if not path.exists():
@@ -448,22 +437,20 @@ class EvidenceStore:
         except (OSError, ValidationError) as problem:
             raise EvidenceDamaged(f"{run_id}/schemas.json cannot be read: {_first(problem)}") from None
 
-    def _instrument(self, run_id: str, spec: RunSpec, records: Sequence[RequestRecord]) -> tuple[InstrumentLevel, ...]:
-        folder = self.path(run_id)
-        facts = self._optional(folder / "load.json", LoadFacts)
-        if facts is None or not (folder / "emissions.jsonl").exists():
+    def _instrument(
+        self, run_id: str, spec: RunSpec, records: Sequence[RequestRecord], load: LoadFacts | None
+    ) -> tuple[InstrumentLevel, ...]:
+        path = self.path(run_id) / "emissions.jsonl"
+        if load is None or not path.exists():
             return ()
-        emissions = dict(_emissions(folder / "emissions.jsonl"))
-        costs = {
-            cost.level: ClientCost(cpu_s=cost.cpu_s, rss_mib=cost.rss_mib, loop_lag_s=cost.loop_lag_s)
-            for cost in facts.costs
-        }
+        emissions = dict(_emissions(path))
+        costs = {cost.level: cost for cost in load.costs}
         checks = (
             check_instrument(
                 [record for record in records if record.level == level],
                 emissions,
                 rung=rung,
-                zero_s=facts.zero_s,
+                zero_s=load.zero_s,
                 cost=costs.get(level),
             )
             for level, rung in enumerate(spec.workload.rungs)
@@ -519,7 +506,12 @@ REQUESTS_SCHEMA = pa.schema(
 
 def new_run_id() -> str:
     """`r-` and 10 random base32 characters: no time, no host, publishable."""
-    return "r-" + "".join(secrets.choice(_ALPHABET) for _ in range(10))
+    return new_id("r")
+
+
+def new_id(kind: str) -> str:
+    """`kind`, a dash and 10 random base32 characters."""
+    return f"{kind}-" + "".join(secrets.choice(_ALPHABET) for _ in range(10))
 
 
 def write_atomically(path: Path, payload: bytes) -> None:
@@ -549,6 +541,25 @@ def _parquet(table: pa.Table) -> bytes:
     pq.write_table(table, sink, compression="zstd")
     payload: bytes = sink.getvalue().to_pybytes()
     return payload
+
+
+def _level(
+    spec: RunSpec,
+    rung: Rung,
+    records: Sequence[RequestRecord],
+    schemas: Mapping[str, dict[str, Any]],
+    certificate: Certificate | None,
+) -> LevelResult:
+    """A level with what the records alone do not say: its schemas and the instrument it stands on."""
+    measured = [record for record in records if not record.warmup]
+    level = measure_level(measured, rung, spec.workload.slo)
+    concern = certificate_concern(measured, rung, certificate)
+    return level.model_copy(
+        update={
+            "concerns": level.concerns + ((concern,) if concern else ()),
+            "structured": classify(measured, schemas),
+        }
+    )
 
 
 def _digest_of(path: Path) -> str | None:

@@ -282,6 +282,19 @@ class Emission(Frozen):
     """How late each token was against the server's own schedule."""
 
 
+class LevelCost(Frozen):
+    """What one measured level cost the client, all load processes together."""
+
+    level: int
+    cpu_s: float
+    packets: int
+    connections: int
+    rss_mib: float
+    """Of the largest process."""
+    loop_lag_s: tuple[float, ...]
+    """How late the loops' own timers fired, every sample of every process."""
+
+
 class InstrumentLevel(Frozen):
     """The instrument on one rung, against a server that knows its own timing."""
 

@@ -30,7 +30,7 @@ from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, PromptFacts, Ru
 from lab.leash import Leashed
 from lab.load.driver import LoadJob, LoadResult, Progress, run_load
 from lab.load.ladder import build_levels
-from lab.load.prompts import PATHS, first_request
+from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
 from lab.params import PARAMS_FOLDER
 from lab.plan import PlannedRun, RunPlan, find_weights
@@ -160,6 +160,13 @@ class Run:
             fields, _ = self._request_fields()
             count = (lambda text: self._adapter.count_tokens(engine.endpoint, text)) if self._can_tokenize else None
             source = self._source
+            longest = longest_tokens(workload, source, count)
+            if longest is not None and longest > self.spec.context_limit:
+                raise LabError(
+                    f"the longest request of workload {workload.name} needs {longest} tokens; "
+                    f"context_limit is {self.spec.context_limit}",
+                    "raise context_limit, or take the long items out of the source",
+                )
             levels = build_levels(workload, model=self._model, fields=fields, count_tokens=count, source=source)
             if source is not None and (schemas := source.schemas):
                 self._write("schemas.json", json.dumps(schemas).encode())

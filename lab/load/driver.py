@@ -25,7 +25,8 @@ from typing import Any
 from lab.errors import LabError
 from lab.load.answer import read_answer
 from lab.load.spool import read_exchanges
-from lab.records import RequestRecord
+from lab.load.worker import STOCK
+from lab.records import LevelCost, RequestRecord
 
 START_LIMIT_S = 60.0
 """How long load processes may take to start and connect, beside the limits of their requests."""
@@ -94,20 +95,6 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelCost:
-    """What one measured level cost the client, all processes together."""
-
-    level: int
-    cpu_s: float
-    packets: int
-    connections: int
-    rss_mib: float
-    """Of the largest process."""
-    loop_lag_s: tuple[float, ...]
-    """How late the loops' own timers fired, every sample of every process."""
-
-
-@dataclass(frozen=True, slots=True)
 class LoadResult:
     """The records of a job, warm-up included, in the order of level and index.
 
@@ -169,7 +156,7 @@ def _share(job: LoadJob, name: str, worker: int) -> dict[str, Any]:
         slots = len(mine) if level.concurrency is None else len(range(worker, level.concurrency, every))
         levels.append(
             {
-                "slots": min(slots, 32) if level.concurrency is None else (slots if worker < every else 0),
+                "slots": min(slots, STOCK) if level.concurrency is None else (slots if worker < every else 0),
                 "bodies": [(i, level.bodies[i].decode()) for i in mine],
                 "warmup": [
                     (i, body.decode()) for i, body in enumerate(level.warmup) if worker < every and i % every == worker
@@ -328,6 +315,6 @@ def _limit_s(job: LoadJob) -> float:
     total = START_LIMIT_S
     for level in job.levels:
         slots = level.concurrency or max(len(level.bodies), 1)
-        waves = -(-len(level.bodies) // slots) - (-len(level.warmup) // min(slots, 32))
+        waves = -(-len(level.bodies) // slots) - (-len(level.warmup) // min(slots, STOCK))
         total += (waves + 2) * (job.timeout_s + 1.0) + (level.offsets_s[-1] if level.offsets_s else 0.0)
     return total

@@ -103,19 +103,6 @@ class _Vocabulary:
     tokens_per_word: float
 
 
-def build_level(
-    workload: Workload,
-    level: int,
-    *,
-    model: str,
-    fields: Mapping[str, Any],
-    count_tokens: CountTokens | None = None,
-    source: Source | None = None,
-) -> LevelJob:
-    """The job of one rung of the ladder; `build_prompts` also says how exact it is."""
-    return build_prompts(workload, level, model=model, fields=fields, count_tokens=count_tokens, source=source).job
-
-
 def build_prompts(
     workload: Workload,
     level: int,

@@ -35,11 +35,13 @@ def local_tokenizer(path: Path) -> Callable[[str], int]:
     """A function that counts the tokens of a text, special tokens not added.
 
     Args:
-        path: a tokenizer.json, or a folder that holds one.
+        path: a tokenizer.json, a folder that holds one, or a GGUF file.
 
     Raises:
         ModelError: there is none, or it cannot be read.
     """
+    if path.suffix == ".gguf":
+        return gguf_tokenizer(path)
     file = path / "tokenizer.json" if path.is_dir() else path
     if not file.is_file():
         raise ModelError(

@@ -7,19 +7,11 @@ from itertools import pairwise
 
 from lab.metrics.catalog import chunk_gap_s, schedule_lag_s, ttft_s
 from lab.metrics.stats import summarize
-from lab.records import Emission, InstrumentLevel, InstrumentLimits, Outcome, RequestRecord
-from lab.spec import Frozen, Rung
+from lab.records import Emission, InstrumentLevel, InstrumentLimits, LevelCost, Outcome, RequestRecord
+from lab.spec import Rung
 
 LIMITS = InstrumentLimits(ttft_error_mean_s=0.005, chunk_lag_p99_s=0.008)
 """The error the instrument promises: mean TTFT within 5 ms, 99 % of chunks stamped within 8 ms."""
-
-
-class ClientCost(Frozen):
-    """What a level cost the client."""
-
-    cpu_s: float
-    rss_mib: float
-    loop_lag_s: tuple[float, ...]
 
 
 def check_instrument(
@@ -28,7 +20,7 @@ def check_instrument(
     *,
     rung: Rung,
     zero_s: float,
-    cost: ClientCost | None,
+    cost: LevelCost | None,
 ) -> InstrumentLevel | None:
     """How far the client is from the truth on one level.
 

@@ -90,11 +90,11 @@ def private_facts(store: EvidenceStore, run_ids: Iterable[str]) -> frozenset[Pri
     found = {("runs folder", str(store.root.resolve())), *_machine_facts(capture())}
     found |= {("secret of the environment", value) for name, value in os.environ.items() if SECRET_NAME.search(name)}
     for run_id in run_ids:
-        record = store.read(run_id)
-        if record.environment is not None:
-            found |= _machine_facts(record.environment)
-        if record.launch is not None:
-            found |= {("path of the launch", word) for word in record.launch.argv if "/" in word}
+        environment, launch = store.environment(run_id), store.launch(run_id)
+        if environment is not None:
+            found |= _machine_facts(environment)
+        if launch is not None:
+            found |= {("path of the launch", word) for word in launch.argv if "/" in word}
         found |= {("answer of the model", text) for text in _answers(store, run_id) if len(text) >= SHORTEST_ANSWER}
     return frozenset(
         PrivateFact(kind=kind, value=value)

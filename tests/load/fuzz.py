@@ -21,7 +21,6 @@ import socket
 import struct
 import sys
 import tempfile
-import threading
 import time
 import zlib
 from collections import Counter
@@ -37,6 +36,7 @@ from lab.load.answer import read_answer
 from lab.load.driver import LevelJob, LoadJob, run_load
 from lab.load.spool import Exchange, read_exchanges, write_exchange
 from lab.records import ChunkKind, Outcome, RequestRecord
+from tests.load.raw_server import RawServer
 
 READ_LIMIT_S = 5.0
 """Reading one stream in memory may take this long before it counts as a hang."""
@@ -1223,7 +1223,7 @@ def _ask(server: Server, cases: list[Case], timeout_s: float, tally: Tally) -> l
     return kept
 
 
-class Server:
+class Server(RawServer):
     """Sends the raw bytes of the stream that a request's body names, one thread a connection.
 
     Attributes:
@@ -1231,48 +1231,30 @@ class Server:
         asked: how often each stream was asked for.
     """
 
+    timeout_s = 2 * TIMEOUT_S
+
     def __init__(self, cases: Sequence[Case]) -> None:
         self._cases = {case.number: case for case in cases}
         self.asked: Counter[int] = Counter()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
+    def serve(self, connection: socket.socket) -> None:
+        while (number := _asked(connection)) is not None:
+            self.asked[number] += 1
+            case = self._cases[number]
+            for at, piece in enumerate(_pieces(case.raw, case.cuts)):
+                if at and case.pause_s:
+                    time.sleep(case.pause_s)
+                connection.sendall(piece)
+            if case.end == "hang":
+                while connection.recv(65536):
+                    pass
+            if case.end == "reset":
+                time.sleep(0.005)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if case.end not in ("keep", "linger"):
                 return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.settimeout(2 * TIMEOUT_S)
-            while (number := _asked(connection)) is not None:
-                self.asked[number] += 1
-                case = self._cases[number]
-                for at, piece in enumerate(_pieces(case.raw, case.cuts)):
-                    if at and case.pause_s:
-                        time.sleep(case.pause_s)
-                    connection.sendall(piece)
-                if case.end == "hang":
-                    while connection.recv(65536):
-                        pass
-                if case.end == "reset":
-                    time.sleep(0.005)
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                if case.end not in ("keep", "linger"):
-                    return
-                connection.settimeout(LINGER_S if case.end == "linger" else 2 * TIMEOUT_S)
+            connection.settimeout(LINGER_S if case.end == "linger" else 2 * TIMEOUT_S)
 
 
 def _asked(connection: socket.socket) -> int | None:

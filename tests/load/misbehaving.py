@@ -10,12 +10,10 @@ Where a scenario comes from is said beside it; the numbers are those of section 
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import socket
 import struct
-import threading
 import time
 import zlib
 from collections import Counter
@@ -25,6 +23,7 @@ from enum import Enum
 from typing import Any
 
 from lab.records import ChunkKind, Outcome
+from tests.load.raw_server import RawServer
 
 PAUSE_S = 0.2
 """Long enough that a clock that starts too early is seen."""
@@ -682,7 +681,7 @@ HOSTILE = (
 # --- the server -------------------------------------------------------------------------------------------
 
 
-class MisbehavingServer:
+class MisbehavingServer(RawServer):
     """Plays the scenario named in each request's body, one thread a connection.
 
     Attributes:
@@ -690,37 +689,19 @@ class MisbehavingServer:
         asked: how many requests each scenario got.
     """
 
+    timeout_s = HANG_S
+
     def __init__(self, scenarios: tuple[Scenario, ...] = SCENARIOS + HOSTILE) -> None:
         self._scripts = {scenario.name: scenario.script for scenario in scenarios}
         assert len(self._scripts) == len(scenarios), "two scenarios have one name"
         self.asked: Counter[str] = Counter()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def __enter__(self) -> MisbehavingServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.settimeout(HANG_S)
-            name = _scenario_name(connection)
-            if name is not None:
-                self.asked[name] += 1
-                _play(connection, self._scripts[name])
+    def serve(self, connection: socket.socket) -> None:
+        name = _scenario_name(connection)
+        if name is not None:
+            self.asked[name] += 1
+            _play(connection, self._scripts[name])
 
 
 def _scenario_name(connection: socket.socket) -> str | None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.errors import ParamsError
-from lab.load.prompts import FIRST_WORD, WORDS, build_level, build_prompts, first_request, longest_tokens
+from lab.load.prompts import FIRST_WORD, WORDS, build_prompts, first_request, longest_tokens
 from lab.load.sources import Source, SourceItem
 from lab.spec import Workload
 
@@ -45,23 +45,23 @@ def pieces(text: str, longest: int, heavy_start: bool = False) -> list[str]:
 
 
 def test_the_same_seed_gives_the_same_requests_and_another_seed_others() -> None:
-    first = build_level(workload(), 0, model="m", fields={})
-    assert first == build_level(workload(), 0, model="m", fields={})
-    assert first.bodies != build_level(workload(seed=4), 0, model="m", fields={}).bodies
+    first = build_prompts(workload(), 0, model="m", fields={}).job
+    assert first == build_prompts(workload(), 0, model="m", fields={}).job
+    assert first.bodies != build_prompts(workload(seed=4), 0, model="m", fields={}).job.bodies
 
 
 def test_a_prefix_is_shared_within_a_group_of_a_level_and_nowhere_else() -> None:
-    job = build_level(workload(), 0, model="m", fields={})
+    job = build_prompts(workload(), 0, model="m", fields={}).job
     measured, warm = texts(job.bodies), texts(job.warmup)
     assert len({tuple(words[:12]) for words in measured}) == 1
     assert len({words[12] for words in measured}) == 6
-    other = texts(build_level(workload(), 1, model="m", fields={}).bodies)
+    other = texts(build_prompts(workload(), 1, model="m", fields={}).job.bodies)
     assert len({words[0] for words in (measured[0], warm[0], other[0])}) == 3
 
 
 def test_requests_take_turns_over_the_groups() -> None:
     asked = workload(prefix_groups=3, shared_prefix_tokens=7, requests_per_level=9)
-    measured = texts(build_level(asked, 0, model="m", fields={}).bodies)
+    measured = texts(build_prompts(asked, 0, model="m", fields={}).job.bodies)
     prefixes = [tuple(words[:7]) for words in measured]
     assert prefixes[:3] * 3 == prefixes
     assert set(Counter(prefixes).values()) == {3}
@@ -156,7 +156,7 @@ def test_a_bos_the_tokenizer_always_adds_is_not_counted() -> None:
 def test_too_many_prompts_for_their_length_are_refused() -> None:
     asked = workload(input_tokens=1, shared_prefix_tokens=0, requests_per_level=500)
     with pytest.raises(ParamsError, match=r"1004 prompts cannot all begin differently within 1 tokens"):
-        build_level(asked, 0, model="m", fields={})
+        build_prompts(asked, 0, model="m", fields={})
 
 
 def test_the_first_request_is_like_no_other() -> None:
@@ -170,11 +170,11 @@ def test_the_first_request_is_like_no_other() -> None:
 
 def test_an_open_loop_has_no_concurrency() -> None:
     asked = workload(arrival="poisson", concurrency=(), rate_rps=(2.0, 4.0))
-    assert build_level(asked, 1, model="m", fields={}).concurrency is None
+    assert build_prompts(asked, 1, model="m", fields={}).job.concurrency is None
 
 
 def test_a_completions_request_carries_a_prompt_and_every_field() -> None:
-    job = build_level(workload(endpoint="completions"), 0, model="m", fields={"temperature": 0, "max_tokens": 4})
+    job = build_prompts(workload(endpoint="completions"), 0, model="m", fields={"temperature": 0, "max_tokens": 4}).job
     body = json.loads(job.bodies[0])
     assert len(body.pop("prompt").split()) == 20
     assert body == {
@@ -233,14 +233,14 @@ def test_own_traffic_is_sent_in_file_order_and_repeats_are_counted() -> None:
 
 def test_a_source_that_does_not_fit_the_workload_is_refused() -> None:
     with pytest.raises(ParamsError, match="needs a source"):
-        build_level(from_source("own-traffic"), 0, model="m", fields={})
+        build_prompts(from_source("own-traffic"), 0, model="m", fields={})
     with pytest.raises(ParamsError, match="endpoint has to be chat"):
-        build_level(from_source("own-traffic", endpoint="completions"), 0, model="m", fields={}, source=questions(1))
+        build_prompts(from_source("own-traffic", endpoint="completions"), 0, model="m", fields={}, source=questions(1))
     exact = from_source("own-traffic", exact_output=True)
     with pytest.raises(ParamsError, match="1 of 2 requests of the source bring their own max_tokens"):
-        build_level(exact, 0, model="m", fields={}, source=conversations(None, 7))
+        build_prompts(exact, 0, model="m", fields={}, source=conversations(None, 7))
     with pytest.raises(ParamsError, match="takes no source"):
-        build_level(workload(), 0, model="m", fields={}, source=questions(1))
+        build_prompts(workload(), 0, model="m", fields={}, source=questions(1))
 
 
 def test_the_longest_request_is_known_before_the_load() -> None:

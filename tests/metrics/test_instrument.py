@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from lab.metrics.instrument import LIMITS, ClientCost, check_instrument, valid_streams, within
+from lab.metrics.instrument import LIMITS, check_instrument, valid_streams, within
 from lab.metrics.stats import summarize
-from lab.records import Certificate, ChunkKind, Emission, InstrumentLevel, MachineClass, Outcome, RequestRecord
+from lab.records import (
+    Certificate,
+    ChunkKind,
+    Emission,
+    InstrumentLevel,
+    LevelCost,
+    MachineClass,
+    Outcome,
+    RequestRecord,
+)
 from lab.spec import Rung
 
 MACHINE = MachineClass(
@@ -46,7 +55,7 @@ def test_errors_lags_and_gaps_are_differences_on_one_clock() -> None:
     emission = Emission(received_s=100.0, chunk_s=(100.1, 100.1, 100.2), chunk_kind=KINDS, late_s=(0.001, 0.003))
     # the client's clock counts from 99.9: sent at 0.099, saw chunks at 0.202, 0.202, 0.304: TTFT 0.103, gap 0.102;
     # it was sent at 99.999, so the true TTFT is 0.101 and 0.001 of it went by before the server had read the request
-    cost = ClientCost(cpu_s=0.003, rss_mib=30.0, loop_lag_s=(0.001,))
+    cost = LevelCost(level=0, cpu_s=0.003, packets=3, connections=1, rss_mib=30.0, loop_lag_s=(0.001,))
     check = check_instrument([seen()], {"a": emission}, rung=Rung(rate_rps=1.0), zero_s=99.9, cost=cost)
     assert check is not None
     assert check.ttft_true_s.mean == pytest.approx(0.101)
