@@ -403,6 +403,29 @@ def _where(runs_dir: Path | None) -> str:
     return f" --runs-dir {runs_dir}" if runs_dir else ""
 
 
+@app.command("launch")
+def launch(
+    params: Annotated[Path, typer.Argument(metavar="PARAMS", help="A plan, for instance params/harness-check.yaml")],
+    engine: Annotated[str | None, typer.Option("--engine", help="Only this engine of the plan")] = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Only this launch profile")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command and why, start nothing")] = False,
+) -> None:
+    """Print or start the engines of a plan exactly as a run would, every condition with its reason."""
+    from lab.launching import launches, serve
+    from lab.showing import describe_launch
+
+    found = launches(params, engine, profile)
+    for planned, launch in found:
+        describe_launch(planned, launch, out)
+    if dry_run:
+        return
+    if len(found) != 1:
+        raise LabError(
+            f"{len(found)} launches are meant, one can be started at a time", "name one with --engine and --profile"
+        )
+    serve(found[0][0], lambda words: err.print(words, soft_wrap=True))
+
+
 @app.command("reference-engine", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def reference_engine(
     context: typer.Context,

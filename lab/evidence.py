@@ -32,7 +32,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import psutil
 import pyarrow as pa
@@ -50,8 +50,10 @@ from lab.quality.replies import QualityItem
 from lab.records import (
     Capabilities,
     Certificate,
+    Effective,
     Emission,
     InstrumentLevel,
+    LaunchSetting,
     LevelCost,
     LevelResult,
     Preparation,
@@ -111,6 +113,14 @@ class LaunchRecord(Frozen):
     not_expressible: tuple[str, ...]
     """Request fields that were wanted and that this engine does not have."""
     capabilities: Capabilities
+    settings: tuple[LaunchSetting, ...] = ()
+    """Every condition as it was put to this engine."""
+    effective: tuple[Effective, ...] = ()
+    """Every condition as the running engine shows it."""
+    surface: Literal["parser", "unverified"] = "unverified"
+    """Whether the command was checked against the option list of the engine's own parser."""
+    warnings: tuple[str, ...] = ()
+    """What was noticed while launching, for instance a version outside the range the adapter was written for."""
 
 
 class PromptFacts(Frozen):

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from lab import rules, weights
+from lab.conditions import DECIDE, wanted
 from lab.engines import adapter_for
+from lab.engines.base import Place
 from lab.errors import LabError, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
 from lab.quality.suite import load_suite
-from lab.roster import find
-from lab.spec import Frozen, LaunchProfile, Name, RunSpec, Sampling, SuiteRef, Table, Workload, digest, match_id
+from lab.roster import ROSTER, find
+from lab.spec import (
+    CacheTier,
+    Frozen,
+    LaunchProfile,
+    Name,
+    RunSpec,
+    Sampling,
+    SuiteRef,
+    Table,
+    Workload,
+    digest,
+    match_id,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _NAME = TypeAdapter(Name)
 
+SHARED_PROFILES = "any"
+"""params/engines/any.yaml holds profiles that every engine can be launched with."""
+
 TEMPLATE_ALLOWANCE = 64
 """Tokens kept free for the chat template when a workload is checked against the context limit."""
+
+
+Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#]+(/[^\s?#]*)?$", max_length=500)]
 
 
 class RunEntry(Frozen):
@@ -34,6 +54,12 @@ class RunEntry(Frozen):
     """A profile of params/engines/ENGINE.yaml."""
     set: dict[str, Any] = Field(default_factory=dict)
     """Settings of the profile that this run changes."""
+    url: Url | None = None
+    """Root of an engine that runs already; the profile then declares how it was launched. Private."""
+    gateway: str | None = None
+    """The gateway that `url` leads to, in front of the engine."""
+    behind: str | None = None
+    """The engine inside, where `engine` is a packaging of another one."""
 
 
 class GroupEntry(Frozen):
@@ -60,6 +86,10 @@ class PlanFile(Frozen):
     """Whether preparation time counts; there is no default, leaving it out is refused."""
     repeats: int = Field(default=1, ge=1, le=100)
     """Fresh launches of every run; intervals need at least two."""
+    cache_tier: CacheTier = "as-found"
+    """What every launch starts from."""
+    chat_template_kwargs: dict[str, bool | int | str] = Field(default_factory=dict)
+    """Variables of the chat template, for instance enable_thinking: false."""
     comparison: GroupEntry | None = None
     pipeline_check: GroupEntry | None = None
     instrument_check: GroupEntry | None = None
@@ -74,6 +104,8 @@ class Group(Frozen):
     source: Path | None
     """Where the workload's prompts or schemas come from; None for words. Private."""
     specs: tuple[RunSpec, ...]
+    urls: tuple[str | None, ...]
+    """For each spec, where its engine runs already; None: the lab launches it. Private."""
     match_id: str
 
 
@@ -89,6 +121,8 @@ class PlannedRun(Frozen):
     """Where the model file lies. Private."""
     source: Path | None
     """Where prompts or schemas come from; None for words. Private."""
+    url: str | None = None
+    """Where the engine runs already; None: the lab launches it. Private."""
     repeat: int
     """0 for the first launch of this spec."""
 
@@ -173,11 +207,12 @@ def load_plan(path: Path) -> RunPlan:
             spec=spec,
             models_folder=folder / "models",
             source=group.source,
+            url=url,
             repeat=repeat,
         )
         for repeat in range(plan_file.repeats)
         for group in groups
-        for spec in group.specs
+        for spec, url in zip(group.specs, group.urls, strict=True)
     )
     return RunPlan(name=name, file=where, repeats=plan_file.repeats, groups=tuple(groups), runs=runs)
 
@@ -193,7 +228,7 @@ def find_problems(plan: RunPlan) -> tuple[LabError, ...]:
         before = len(problems)
         place = _attempt(problems, find_weights, run)
         if len(problems) == before:
-            _attempt(problems, adapter.render, spec, place, 1)
+            _attempt(problems, adapter.render, spec, Place(place, 1, Path()))
     unique = {problem.what: problem for problem in problems}
     return tuple(unique.values())
 
@@ -232,8 +267,12 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
                 profile=_profile(run, adapter.key, folder, where),
                 workload=workload,
                 sampling=plan.sampling,
+                chat_template_kwargs=plan.chat_template_kwargs,
                 quality=suite if adapter.has_quality else None,
                 preparation_counts=plan.preparation_counts,
+                cache_tier=plan.cache_tier,
+                attached=run.url is not None,
+                **_seats_around(run, where),
             )
         )
     twice = [spec for i, spec in enumerate(specs) if any(not rules.differences((spec, other)) for other in specs[:i])]
@@ -246,7 +285,41 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
         varied = rules.subject(specs)
     except LabError as problem:
         raise type(problem)(f"{where}, {table}: {problem.what}", problem.next_step) from None
-    return Group(table=table, subject=varied, source=source, specs=tuple(specs), match_id=match_id(tuple(specs)))
+    _check_decided(table, specs, where)
+    return Group(
+        table=table,
+        subject=varied,
+        source=source,
+        specs=tuple(specs),
+        urls=tuple(run.url for run in entry.runs),
+        match_id=match_id(tuple(specs)),
+    )
+
+
+def _seats_around(run: RunEntry, where: str) -> dict[str, str | None]:
+    """Gateway and inner engine of a run, as keys of the roster. Raises ParamsError."""
+    if (run.gateway or run.behind) and run.url is None:
+        raise ParamsError(f"{where}: {run.engine}: gateway and behind go with url: the lab launches engines themselves")
+    gateway, behind = find(run.gateway or ""), find(run.behind or "")
+    if run.gateway and (gateway is None or gateway.seat != "gateway"):
+        known = ", ".join(entry.key for entry in ROSTER if entry.seat == "gateway")
+        raise ParamsError(f"{where}: {run.engine}: no gateway is called '{run.gateway}'; there are: {known}")
+    if run.behind and (behind is None or behind.seat not in ("on", "off")):
+        raise ParamsError(f"{where}: {run.engine}: no engine is called '{run.behind}'", "lab engines")
+    return {"gateway": gateway.key if gateway else None, "behind": behind.key if behind else None}
+
+
+def _check_decided(table: Table, specs: Sequence[RunSpec], where: str) -> None:
+    """A comparison of engines decides every condition that engines default differently."""
+    if table != "comparison" or len({spec.engine for spec in specs}) < 2:
+        return
+    open_ones = [want.condition for want in wanted(specs[0]) if want.condition in DECIDE and want.value is None]
+    if open_ones:
+        raise ParamsError(
+            f"{where}: profile {specs[0].profile.name} leaves to the engines what they default differently: "
+            f"{', '.join(open_ones)}",
+            "decide each of them in the profile; `lab launch PARAMS --dry-run` says what each engine does else",
+        )
 
 
 def _check_seat(table: Table, engine: str, where: str) -> None:
@@ -304,13 +377,21 @@ def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Wo
 
 
 def _profile(run: RunEntry, engine: str, folder: Path, where: str) -> LaunchProfile:
-    path = folder / "engines" / f"{engine}.yaml"
-    profiles = read_mapping(path)
-    if run.profile not in profiles:
-        near = nearest(run.profile, profiles)
-        hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(profiles)}"
-        raise ParamsError(f"{where}: {shown(path)} has no profile '{run.profile}'; {hint}")
-    settings = {} if profiles[run.profile] is None else profiles[run.profile]
+    """A profile of the engine's own file, else of the file every engine shares."""
+    own, shared = folder / "engines" / f"{engine}.yaml", folder / "engines" / f"{SHARED_PROFILES}.yaml"
+    profiles = {path: read_mapping(path) for path in (own, shared) if path.is_file()}
+    if not profiles:
+        read_mapping(own)  # says what is there
+    path = next((path for path, held in profiles.items() if run.profile in held), None)
+    if path is None:
+        names = [name for held in profiles.values() for name in held]
+        near = nearest(run.profile, names)
+        hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(names)}"
+        files = " and ".join(shown(path) for path in profiles)
+        raise ParamsError(
+            f"{where}: {files} {'have' if len(profiles) > 1 else 'has'} no profile '{run.profile}'; {hint}"
+        )
+    settings = {} if profiles[path][run.profile] is None else profiles[path][run.profile]
     if not isinstance(settings, dict):
         raise ParamsError(f"{shown(path)}: {run.profile}: a profile is a mapping of settings, got {settings!r:.60}")
     return parse(LaunchProfile, {"name": run.profile} | settings | run.set, f"{shown(path)}: {run.profile}")

@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from lab.spec import Frozen, Name, Sha256
+from lab.conditions import Condition, Value
+from lab.spec import CacheTier, Frozen, Name, Sha256
 
 RunId = Annotated[str, StringConstraints(pattern=r"^r-[a-z2-7]{10}$")]
 """`r-` and 10 random base32 characters: no time, no host, publishable."""
@@ -230,25 +231,103 @@ class Event(Frozen):
     """Seconds on the machine's monotonic clock."""
 
 
+class Phase(Frozen):
+    """One phase of a start as the engine itself tells it; phases may overlap and need not add up."""
+
+    name: Name
+    seconds: float = Field(ge=0)
+    source: Literal["log", "endpoint"]
+    """A duration the engine printed, or one an endpoint gave."""
+
+
+class Build(Frozen):
+    """The artefact that is served, and what it took to make it."""
+
+    key: Annotated[str, StringConstraints(pattern=r"^a-[0-9a-f]{16}$")]
+    """Digest of everything the artefact depends on."""
+    seconds: float = Field(ge=0)
+    """What the build took when it was made, convert and build together."""
+    steps: tuple[Phase, ...]
+    """Its steps."""
+    reused: bool
+    """True when an artefact of an earlier run was taken: this run built nothing."""
+
+
 class Preparation(Frozen):
     """What it took until the first token, each duration between two named events."""
 
     events: tuple[Event, ...]
     build_s: float | None
-    """`build_start` to `build_end`; None: the engine has no build step (never 0)."""
-    startup_s: float
-    """`launch` to `ready`."""
+    """`build_start` to `build_end` of this run; None: it built nothing (never 0). See `build`."""
+    build: Build | None = None
+    """None: the engine has no build step."""
+    startup_s: float | None
+    """`launch` to `ready`; None: the engine ran already, nobody saw it start."""
     first_request_s: float
     """`first_request_sent` to `first_token`: lazy work that readiness hides shows here."""
+    fetch_s: float | None = None
+    """Fetching the weights, where the tier asks for it; None: they were here."""
+    cache_tier: CacheTier = "as-found"
+    """What the launch was asked to start from."""
     cache_state: CacheState
-    """Whether the weights came from the network, from a cold disk or from a warm page cache."""
+    """What it did start from: weights from the network, from a cold disk or from a warm page cache."""
     cache_reason: str
     """How `cache_state` was found out."""
+    wiped: tuple[Name, ...] = ()
+    """Caches that were emptied before the launch."""
+    phases: tuple[Phase, ...] = ()
+    """What the engine says of its own start."""
 
     @property
-    def total_s(self) -> float:
-        """Build, start and first request together; the gaps between them do not count."""
-        return (self.build_s or 0.0) + self.startup_s + self.first_request_s
+    def total_s(self) -> float | None:
+        """Fetch, build, start and first request together; the gaps between them do not count.
+
+        None when the start was not seen. A reused artefact counts with what its build took.
+        """
+        if self.startup_s is None:
+            return None
+        build_s = self.build.seconds if self.build else self.build_s or 0.0
+        return (self.fetch_s or 0.0) + build_s + self.startup_s + self.first_request_s
+
+
+class How(StrEnum):
+    """What became of one condition on one engine."""
+
+    SET = "set"
+    """The command, the environment or a config file sets it."""
+    LEFT = "left"
+    """Nobody decided it: the engine's own default stands."""
+    REQUEST = "request"
+    """Every request carries it."""
+    IMPOSED = "imposed"
+    """The engine does this whatever is asked; it is what was wanted, or a footnote of its column."""
+    NOT_EXPRESSIBLE = "not-expressible"
+    """Wanted, and this engine has no way to say it."""
+    DECLARED = "declared"
+    """The engine runs already; whoever launched it says so."""
+
+
+class LaunchSetting(Frozen):
+    """One condition as it was put to one engine."""
+
+    condition: Condition
+    wanted: Value | None
+    """None: left to the engine."""
+    how: How
+    words: tuple[str, ...] = ()
+    """The words of the command, NAME=value of the environment, or path=value of the config file."""
+    note: str | None = None
+    """What the engine does instead, or has to be known."""
+
+
+class Effective(Frozen):
+    """One condition as the running engine shows it."""
+
+    condition: Condition
+    value: Value | None
+    """In the lab's words and units; None: not exposed."""
+    source: str
+    """Where it was read, or why it could not be."""
 
 
 class Check(Frozen):
@@ -258,6 +337,8 @@ class Check(Frozen):
     result: Literal["pass", "fail", "not-exposed"]
     detail: str
     """What was seen. Private: it may quote the server."""
+    counts: tuple[int, ...] = ()
+    """What was counted, where runs are compared by it: token counts, sizes."""
 
 
 class Capabilities(Frozen):
@@ -265,9 +346,14 @@ class Capabilities(Frozen):
 
     checks: tuple[Check, ...]
 
+    def check(self, name: str) -> Check | None:
+        """The check of that name; None when it was not made."""
+        return next((check for check in self.checks if check.name == name), None)
+
     def can(self, name: str) -> bool:
         """Whether a check was made and passed; one that could not be made has not passed."""
-        return any(check.name == name and check.result == "pass" for check in self.checks)
+        check = self.check(name)
+        return check is not None and check.result == "pass"
 
 
 class Emission(Frozen):

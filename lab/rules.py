@@ -47,18 +47,33 @@ RULES: dict[str, Rule] = {
     "engine": _varied("the engine is what a comparison is about"),
     "profile.name": Rule(role=Role.IGNORED, why="a label; what it stands for is compared field by field"),
     "profile.prefix_caching": _varied("a launch setting"),
+    "profile.chunked_prefill": _varied("a launch setting"),
     "profile.kv_cache_tokens": _varied("a launch setting"),
     "profile.max_num_seqs": _varied("a launch setting"),
     "profile.max_batched_tokens": _varied("a launch setting"),
+    "profile.memory_fraction": _varied("a launch setting"),
+    "profile.cuda_graphs": _varied("a launch setting"),
+    "profile.torch_compile": _varied("a launch setting"),
+    "profile.tensor_parallel": _varied("a launch setting"),
+    "profile.pipeline_parallel": _varied("a launch setting"),
+    "profile.speculative": _varied("a launch setting"),
+    "profile.speculative_tokens": _varied("a launch setting"),
+    "profile.grammar_backend": _varied("a launch setting"),
     "profile.threads": _varied("a launch setting"),
     "profile.ttft_s": _varied("a setting of the reference engine"),
     "profile.tick_s": _varied("a setting of the reference engine"),
     "profile.prefill_s_per_token": _varied("a setting of the reference engine"),
     "gateway": _equal("a hop in front of the engine is part of what is measured"),
+    "behind": _varied("the engine inside a packaging is the engine"),
+    "attached": Rule(
+        role=Role.IGNORED, why="launched or attached, the settings compared are those read back from the running engine"
+    ),
     "workload": _equal("another load is another question"),
     "sampling": _equal("sampling changes the text and with it the length and the quality"),
+    "chat_template_kwargs": _equal("the template decides what the model reads"),
     "quality": _equal("scores of two suite versions are not on one scale"),
     "preparation_counts": _equal("one side cannot count preparation when the other does not"),
+    "cache_tier": _equal("a start from empty caches and one from full ones are two questions"),
 }
 """Keys are field paths of `RunSpec`; a path covers everything below it."""
 
@@ -92,6 +107,8 @@ def subject(specs: Sequence[RunSpec]) -> str | None:
     found = differences(specs)
     broken = [difference for difference in found if difference.rule.role is Role.EQUAL]
     varied = [difference for difference in found if difference.rule.role is Role.VARIED]
+    if any(difference.field == "engine" for difference in varied):
+        varied = [difference for difference in varied if difference.field != "behind"]  # a part of the engine
     if broken or len(varied) > 1:
         lines = [f"  {d.field}: {' / '.join(_short(value) for value in _unique(d.values))}" for d in (*broken, *varied)]
         count = len(broken) + len(varied)

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from lab.engines import adapter_for
+from lab.engines.base import Place
 from lab.engines.process import EngineProcess, child_environment, free_port
 from lab.engines.reference import read_emissions
 from lab.environment import capture, page_cache_share
@@ -113,8 +114,11 @@ class Run:
             weights = find_weights(self._planned)
             cache_state, cache_reason = _cache_state(weights)
             port = free_port()
-            launch = adapter.render(spec, weights, port)
-            log_path = self._store.path(self.run_id) / "engine.log"
+            folder = self._store.path(self.run_id).resolve()
+            launch = adapter.render(spec, Place(weights, port, folder))
+            for name, text in launch.files.items():
+                self._write(name, text.encode())
+            log_path = folder / "engine.log"
             self._engine = engine = EngineProcess(adapter, launch, port, log_path)
             ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
             self._say("prepare", detail="first request")
@@ -135,6 +139,7 @@ class Run:
                 first_request_s=first.token_s[0] - first.send_s,
                 cache_state=cache_state,
                 cache_reason=cache_reason,
+                phases=adapter.phases(engine.endpoint, engine.log()),
             )
             self._write("preparation.json", preparation)
             self._say("prepare", detail="preflight")
@@ -148,6 +153,9 @@ class Run:
                     argv=launch.argv,
                     not_expressible=not_expressible,
                     capabilities=capabilities,
+                    settings=launch.settings,
+                    effective=adapter.read_back(engine.endpoint, engine.log()),
+                    surface=adapter.surface,
                 ),
             )
             return preparation
@@ -296,7 +304,11 @@ class Run:
     def _request_fields(self) -> tuple[dict[str, Any], tuple[str, ...]]:
         sampling = self._adapter.sampling_fields(self.spec.sampling)
         length = self._adapter.length_fields(self.spec.workload.output_tokens, self.spec.workload.exact_output)
-        return sampling.body | length.body, (*sampling.not_expressible, *length.not_expressible)
+        template = self._adapter.template_fields(self.spec)
+        return (
+            sampling.body | length.body | template.body,
+            (*sampling.not_expressible, *length.not_expressible, *template.not_expressible),
+        )
 
     def _job(self, *levels: Any) -> LoadJob:
         workload = self.spec.workload

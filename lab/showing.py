@@ -8,8 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.bench import BenchResult
+from lab.conditions import WHY
+from lab.engines.base import Launch
 from lab.errors import nearest
 from lab.evidence import EvidenceStore
+from lab.plan import PlannedRun
 from lab.records import Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
@@ -53,6 +56,23 @@ def describe_engine(name: str, out: Console) -> None:
             out.print(f"  {part:<8}{engine_message(LANG, entry.key, part)}", soft_wrap=True)
 
 
+def describe_launch(planned: PlannedRun, launch: Launch, out: Console) -> None:
+    """The exact command, then condition by condition what sets it and why it has to be equal."""
+    spec = planned.spec
+    out.print(f"[bold]{spec.engine}[/], profile {spec.profile.name}, {planned.group.table}")
+    variables = [f"{name}={value}" for name, value in launch.env.items()]
+    out.print(Text(shell_words((*variables, *launch.shown))), soft_wrap=True)
+    for name, text in launch.files.items():
+        out.print(Text(f"{name}:\n{text.rstrip()}"), soft_wrap=True)
+    table = Table("condition", "wanted", "how", "by", "why it has to be equal", box=None, header_style="bold")
+    for setting in launch.settings:
+        value = "left to the engine" if setting.wanted is None else str(setting.wanted).lower()
+        by = " ".join(setting.words)
+        note = f"{by}; {setting.note}" if by and setting.note else by or setting.note or ""
+        table.add_row(setting.condition, value, setting.how, Text(note), WHY[setting.condition])
+    _wide(out).print(table)
+
+
 def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     """One bundle: what was meant, what happened, what it gave."""
     record = store.read(run_id)
@@ -86,9 +106,10 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     if record.preparation:
         p = record.preparation
         build = "no build step" if p.build_s is None else f"build {p.build_s:.2f} s"
+        start = "start not seen" if p.startup_s is None else f"start {p.startup_s:.2f} s"
         fact(
             "preparation",
-            f"{build}, start {p.startup_s:.2f} s, first request {p.first_request_s:.3f} s, cache {p.cache_state}",
+            f"{build}, {start}, first request {p.first_request_s:.3f} s, cache {p.cache_state}",
         )
     out.print(facts)
     if record.levels:

@@ -43,8 +43,18 @@ class ModelSpec(Frozen):
     """Digest of the weights file; None when there are no weights."""
     tokenizer: Literal["in-weights", "folder", "words"]
     """Where the tokenizer lives; `words` is the reference engine's one word, one token."""
-    chat_template: Literal["in-weights", "none"]
-    """Where the chat template comes from."""
+    chat_template: Literal["in-weights", "file", "none"]
+    """Where the chat template comes from; `file`: one beside the model file, given to every engine."""
+    chat_template_sha256: Sha256 | None = None
+    """Digest of that file; None when the template is in the weights, or there is none."""
+    family: Name | None = None
+    """Parser family, for instance qwen3 or llama3: decides the tool and reasoning parsers; None: none are set."""
+
+    @model_validator(mode="after")
+    def _template_is_pinned(self) -> ModelSpec:
+        if (self.chat_template == "file") != (self.chat_template_sha256 is not None):
+            raise ValueError("chat_template_sha256 goes with chat_template: file, and only with it")
+        return self
 
 
 class Quantization(Frozen):
@@ -179,12 +189,31 @@ class LaunchProfile(Frozen):
     name: Name
     prefix_caching: bool | None = None
     """Keep and reuse the KV cache of prompt prefixes."""
+    chunked_prefill: bool | None = None
+    """Split long prompts into steps that share a batch with decoding."""
     kv_cache_tokens: int | None = Field(default=None, ge=1)
     """Absolute KV budget in tokens, over all sequences."""
     max_num_seqs: int | None = Field(default=None, ge=1)
     """Most sequences decoded together."""
     max_batched_tokens: int | None = Field(default=None, ge=1)
     """Most tokens of one prefill step."""
+    memory_fraction: float | None = Field(default=None, gt=0, le=1)
+    """Share of the GPU's memory. Every engine takes it of something else (all, what is free after the weights),
+    so it makes nothing equal; `kv_cache_tokens` does."""
+    cuda_graphs: bool | None = None
+    """Record kernel launches once and replay them."""
+    torch_compile: bool | None = None
+    """Compile the model's graph at start."""
+    tensor_parallel: int = Field(default=1, ge=1, le=1024)
+    """GPUs that share every layer."""
+    pipeline_parallel: int = Field(default=1, ge=1, le=1024)
+    """GPUs that each hold a part of the layers."""
+    speculative: Literal["off", "ngram"] = "off"
+    """Draft tokens ahead and verify them. Off unless a plan is about it."""
+    speculative_tokens: int | None = Field(default=None, ge=1, le=64)
+    """Tokens drafted at a time; only with `speculative`."""
+    grammar_backend: Literal["xgrammar", "llguidance"] | None = None
+    """Library that constrains answers to a schema."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads; only where the model runs on the CPU."""
     ttft_s: float | None = Field(default=None, ge=0)
@@ -194,6 +223,12 @@ class LaunchProfile(Frozen):
     prefill_s_per_token: float | None = Field(default=None, ge=0)
     """Reference engine only: added to the first token for each prompt token that is not cached, seconds."""
 
+    @model_validator(mode="after")
+    def _drafts_only_when_on(self) -> LaunchProfile:
+        if self.speculative_tokens is not None and self.speculative == "off":
+            raise ValueError("speculative_tokens goes with speculative, which is off")
+        return self
+
 
 class SuiteRef(Frozen):
     """A quality suite, pinned."""
@@ -202,6 +237,12 @@ class SuiteRef(Frozen):
     version: Name
     sha256: Sha256
     """Digest over the tasks, their data and the code that scores them."""
+
+
+CacheTier = Literal["as-found", "download", "disk-cold", "warm"]
+"""What is on the machine before a launch. `download`: nothing, the weights are fetched first. `disk-cold`: the
+weights are on the disk, compile caches are empty, the page cache is dropped. `warm`: compile caches are kept, the
+weights are in memory. `as-found`: nothing is touched, and what was found is recorded."""
 
 
 class RunSpec(Frozen):
@@ -219,22 +260,37 @@ class RunSpec(Frozen):
     profile: LaunchProfile
     gateway: Name | None = None
     """The gateway in front of the engine, or None when the engine is addressed directly."""
+    behind: Name | None = None
+    """The engine inside, where `engine` is a packaging of another one."""
+    attached: bool = False
+    """True when the engine runs already and is reached by URL: the lab did not launch it."""
     workload: Workload
     sampling: Sampling
+    chat_template_kwargs: dict[Name, bool | int | str] = Field(default_factory=dict)
+    """Variables of the chat template, sent in every chat request, for instance enable_thinking: false."""
     quality: SuiteRef | None
     """None when quality cannot be asked of this engine; the plan file says why."""
     preparation_counts: bool
     """Whether preparation time counts in the decision. There is no default."""
+    cache_tier: CacheTier = "as-found"
+    """What every launch starts from."""
 
     @property
     def spec_digest(self) -> str:
-        """Digest of everything that was meant, `s-` and 16 hexadecimal digits."""
-        return "s-" + digest(self.model_dump(mode="json"))[:16]
+        """Digest of everything that was meant, `s-` and 16 hexadecimal digits.
+
+        A value that is its field's default is left out, so that a field added later leaves older digests alone;
+        a default never changes its meaning without a new `spec_version`.
+        """
+        return (
+            "s-"
+            + digest(self.model_dump(mode="json", exclude_defaults=True) | {"spec_version": self.spec_version})[:16]
+        )
 
     def conditions(self) -> dict[str, Any]:
         """What has to be equal between runs that stand side by side, as plain data."""
-        whole = self.model_dump(mode="json")
-        return {key: whole[key] for key in CONDITION_FIELDS}
+        whole = self.model_dump(mode="json", exclude_defaults=True)
+        return {key: whole[key] for key in CONDITION_FIELDS if key in whole}
 
 
 CONDITION_FIELDS = (
@@ -245,8 +301,10 @@ CONDITION_FIELDS = (
     "gateway",
     "workload",
     "sampling",
+    "chat_template_kwargs",
     "quality",
     "preparation_counts",
+    "cache_tier",
 )
 """Top-level fields of `RunSpec` that are Conditions; the rest is what may be the Subject."""
 

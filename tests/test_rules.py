@@ -27,7 +27,9 @@ def test_no_field_of_a_spec_is_without_a_rule_and_no_rule_without_a_field(spec: 
 
 
 def test_conditions_and_subject_together_are_the_whole_spec() -> None:
-    assert set(CONDITION_FIELDS) | {"spec_version", "engine", "profile"} == set(RunSpec.model_fields)
+    assert set(CONDITION_FIELDS) | {"spec_version", "engine", "behind", "attached", "profile"} == set(
+        RunSpec.model_fields
+    )
 
 
 def test_one_launch_setting_may_vary_and_its_label_does_not_count(spec: RunSpec) -> None:
@@ -61,3 +63,15 @@ def test_a_digest_is_the_same_in_every_process_and_changes_with_every_value(spec
     again = RunSpec.model_validate_json(spec.model_dump_json())
     assert again.spec_digest == spec.spec_digest
     assert profile(spec, tick_s=0.006).spec_digest != spec.spec_digest
+
+
+def test_a_field_that_was_added_with_a_default_leaves_older_digests_alone(spec: RunSpec) -> None:
+    older = spec.model_dump(mode="json", exclude={"cache_tier": True, "profile": {"cuda_graphs"}})
+    assert RunSpec.model_validate(older).spec_digest == spec.spec_digest
+    assert spec.model_copy(update={"cache_tier": "warm"}).spec_digest != spec.spec_digest
+
+
+def test_the_engine_inside_a_packaging_is_a_part_of_the_engine(spec: RunSpec) -> None:
+    packaged = spec.model_copy(update={"engine": "nim", "behind": "vllm"})
+    assert subject((spec, packaged)) == "engine"
+    assert subject((packaged, packaged.model_copy(update={"behind": "sglang"}))) == "behind"

@@ -6,12 +6,26 @@ import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar
 
+from lab.conditions import Condition, Wanted
 from lab.endpoint import Endpoint
-from lab.engines.base import HOST, Adapter, Command, Launch
+from lab.engines.base import (
+    HOST,
+    Adapter,
+    Command,
+    Expressed,
+    Place,
+    by_argv,
+    by_request,
+    cannot,
+    flag_value,
+    imposed,
+    left,
+    on_off,
+)
 from lab.errors import ParamsError
+from lab.records import Effective, How
 from lab.spec import RunSpec
 
 
@@ -19,9 +33,17 @@ class LlamaCpp(Adapter):
     """Launches `lab.engines.xllamacpp_server`, whose flags are those of llama-server."""
 
     key = "llama.cpp"
-    settings = frozenset({"prefix_caching", "kv_cache_tokens", "max_num_seqs", "max_batched_tokens", "threads"})
+    default_port = 8080
+    weights_formats = ("gguf",)
     metrics_path = "/metrics"
+    metric_names: ClassVar[Mapping[str, str]] = {
+        "running": "llamacpp:requests_processing",
+        "waiting": "llamacpp:requests_deferred",
+        "prompt_tokens": "llamacpp:prompt_tokens_total",
+        "generated_tokens": "llamacpp:tokens_predicted_total",
+    }
     start_limit_s = 120.0
+    only_with = frozenset({"threads"})
     sampling_names: ClassVar[Mapping[str, str]] = {**Adapter.sampling_names, "repetition_penalty": "repeat_penalty"}
 
     def installed(self) -> str | None:
@@ -31,22 +53,17 @@ class LlamaCpp(Adapter):
             )
         return None
 
-    def render(self, spec: RunSpec, weights: Path | None, port: int) -> Launch:
-        if weights is None or spec.model.weights_format != "gguf":
-            raise ParamsError(
-                f"llama.cpp reads GGUF files; the model {spec.model.series} is {spec.model.weights_format}"
-            )
-        self.refuse_unknown_settings(spec.profile)
-        profile = spec.profile
-        slots = profile.max_num_seqs or 1
-        # -c is the KV budget of the whole server, divided evenly over its slots
-        kv_tokens = profile.kv_cache_tokens or spec.context_limit * slots
+    def refuse(self, spec: RunSpec) -> None:
+        super().refuse(spec)
+        slots, kv_tokens = _slots(spec), _kv_tokens(spec)
         if kv_tokens < spec.context_limit * slots:
             raise ParamsError(
-                f"profile {profile.name}: {kv_tokens} KV tokens over {slots} sequences give {kv_tokens // slots} each, "
-                f"less than the context limit {spec.context_limit}"
+                f"profile {spec.profile.name}: {kv_tokens} KV tokens over {slots} sequences give {kv_tokens // slots} "
+                f"each, less than the context limit {spec.context_limit}"
             )
-        command = (
+
+    def base(self, spec: RunSpec, place: Place) -> Command:
+        return (
             Command()
             .add(
                 sys.executable,
@@ -54,22 +71,86 @@ class LlamaCpp(Adapter):
                 "lab.engines.xllamacpp_server",
                 shown=("python", "-m", "lab.engines.xllamacpp_server"),
             )
-            .add("-m", weights, shown=("-m", "<model>"))
+            .add("-m", place.weights, shown=("-m", "<model>"))
             .add("--alias", self.served_name(spec))
             .add("--host", HOST)
-            .add("--port", port, shown=("--port", "<port>"))
-            .add("-c", kv_tokens)
-            .add("-np", slots)
-            .flag("-b", profile.max_batched_tokens)
-            .flag("-t", profile.threads)
-            .add("-ctk", spec.quantization.kv_cache.lower(), "-ctv", spec.quantization.kv_cache.lower())
+            .add("--port", place.port, shown=("--port", "<port>"))
+            .flag("-t", spec.profile.threads)
             .add("--fit", "off")  # would shrink what is not set, by what is free
             .add("--cache-ram", 0)  # no second cache behind the slots
-            .add("--metrics")
         )
-        if profile.prefix_caching is not None:
-            command.add("--cache-prompt" if profile.prefix_caching else "--no-cache-prompt")
-        return command.launch()
+
+    def express(self, want: Wanted, spec: RunSpec, place: Place) -> Expressed:
+        match want.condition:
+            case Condition.COMPUTE_DTYPE:
+                return imposed("ggml's kernels decide it by the format of the weights")
+            case Condition.KV_CACHE_DTYPE:
+                kind = spec.quantization.kv_cache.lower()
+                return by_argv("-ctk", kind, "-ctv", kind)
+            case Condition.CONTEXT_LIMIT:
+                each = _kv_tokens(spec) // _slots(spec)
+                return Expressed(How.SET, note=f"{each} tokens each: -c divided evenly over -np")
+            case Condition.KV_CACHE_TOKENS:
+                return by_argv("-c", _kv_tokens(spec))
+            case Condition.MEMORY_FRACTION:
+                return (
+                    imposed("none: the wheel runs on the CPU") if want.value is None else cannot("it runs on the CPU")
+                )
+            case Condition.MAX_NUM_SEQS:
+                return by_argv("-np", _slots(spec))
+            case Condition.MAX_BATCHED_TOKENS:
+                return flag_value(want, "-b", "2048")
+            case Condition.PREFIX_CACHING:
+                return on_off(want, ("--cache-prompt",), ("--no-cache-prompt",), "on, for each slot")
+            case Condition.CHUNKED_PREFILL:
+                return imposed("prompts are always read in steps of -b tokens")
+            case Condition.SPECULATIVE:
+                return imposed("off") if want.value == "off" else cannot("the embedded server has no draft model here")
+            case Condition.CUDA_GRAPHS | Condition.TORCH_COMPILE:
+                return imposed("off: the wheel runs on the CPU and compiles nothing at start")
+            case Condition.TENSOR_PARALLEL | Condition.PIPELINE_PARALLEL:
+                return imposed("1") if want.value == 1 else cannot("the wheel runs on the CPU")
+            case Condition.SAMPLING_DEFAULTS:
+                return by_request(
+                    "its own defaults (temperature 0.8, top_k 40, min_p 0.05) are overridden field by field"
+                )
+            case Condition.SEED:
+                return by_request()
+            case Condition.CHAT_TEMPLATE:
+                if place.chat_template is not None:
+                    return by_argv("--chat-template-file", place.chat_template)
+                return left("the template inside the weights")
+            case Condition.CHAT_TEMPLATE_KWARGS:
+                return by_request()
+            case Condition.TOOL_PARSER | Condition.REASONING_PARSER:
+                return imposed("derived from the chat template")
+            case Condition.GRAMMAR_BACKEND:
+                return imposed("its own grammars (GBNF)")
+            case Condition.METRICS:
+                return by_argv("--metrics")
+            case Condition.REQUEST_LOG:
+                return left("off")
+            case Condition.TELEMETRY:
+                return imposed("off: it has none")
+
+    def read_back(self, endpoint: Endpoint, log: str) -> tuple[Effective, ...]:
+        props = endpoint.get("/props").json()
+        if not isinstance(props, dict):
+            return ()
+        generation = props.get("default_generation_settings")
+        each = generation.get("n_ctx") if isinstance(generation, dict) else None
+        slots = props.get("total_slots")
+        found = []
+        if isinstance(each, int):
+            found.append(Effective(condition=Condition.CONTEXT_LIMIT, value=each, source="/props n_ctx"))
+        if isinstance(slots, int):
+            found.append(Effective(condition=Condition.MAX_NUM_SEQS, value=slots, source="/props total_slots"))
+        if isinstance(each, int) and isinstance(slots, int):
+            both = Effective(
+                condition=Condition.KV_CACHE_TOKENS, value=each * slots, source="/props n_ctx × total_slots"
+            )
+            found.append(both)
+        return tuple(found)
 
     def version(self, endpoint: Endpoint) -> str | None:
         props = endpoint.get("/props").json()
@@ -80,3 +161,12 @@ class LlamaCpp(Adapter):
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
         tokens = endpoint.post("/tokenize", {"content": text, "add_special": False}).json()
         return len(tokens["tokens"]) if isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list) else None
+
+
+def _slots(spec: RunSpec) -> int:
+    return spec.profile.max_num_seqs or 1
+
+
+def _kv_tokens(spec: RunSpec) -> int:
+    """-c is the KV budget of the whole server, divided evenly over its slots."""
+    return spec.profile.kv_cache_tokens or spec.context_limit * _slots(spec)

@@ -126,12 +126,16 @@ class EngineProcess:
                 "read the log above; `lab show RUN_ID` keeps it",
             )
 
+    def log(self) -> str:
+        """Everything it has printed so far; empty when the log cannot be read."""
+        try:
+            return self._log_path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
     def last_words(self) -> str:
         """The last lines of its log, indented."""
-        try:
-            lines = self._log_path.read_bytes()[-20_000:].decode("utf-8", "replace").splitlines()
-        except OSError:
-            lines = []
+        lines = self.log()[-20_000:].splitlines()
         return "\n".join(f"  {line[:300]}" for line in lines[-LOG_LINES:]) or "  (the log is empty)"
 
     def stop(self) -> None:

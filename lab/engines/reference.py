@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
+from lab.conditions import Condition, Wanted
 from lab.endpoint import Endpoint
-from lab.engines.base import HOST, Adapter, Command, Launch
+from lab.engines.base import HOST, Adapter, Command, Expressed, Place, by_request, flag_value, imposed, on_off
 from lab.errors import EngineError
 from lab.records import ChunkKind, Emission
 from lab.spec import RunSpec
@@ -20,9 +20,9 @@ class Reference(Adapter):
     """A server with exactly known behaviour, in a process of its own."""
 
     key = "reference"
-    settings = frozenset(
-        {"prefix_caching", "kv_cache_tokens", "max_num_seqs", "ttft_s", "tick_s", "prefill_s_per_token"}
-    )
+    default_port = 8099
+    weights_formats = ("none",)
+    only_with = frozenset({"ttft_s", "tick_s", "prefill_s_per_token"})
     metrics_path = "/metrics"
     start_limit_s = 30.0
     has_quality = False
@@ -30,25 +30,37 @@ class Reference(Adapter):
     def installed(self) -> str | None:
         return None
 
-    def render(self, spec: RunSpec, weights: Path | None, port: int) -> Launch:
-        self.refuse_unknown_settings(spec.profile)
+    def base(self, spec: RunSpec, place: Place) -> Command:
         profile = spec.profile
-        command = (
+        return (
             Command()
             .add(*PROGRAM, shown=("lab", "reference-engine"))
             .add("--host", HOST)
-            .add("--port", port, shown=("--port", "<port>"))
+            .add("--port", place.port, shown=("--port", "<port>"))
             .add("--model", self.served_name(spec))
-            .add("--context-limit", spec.context_limit)
-            .flag("--kv-cache-tokens", profile.kv_cache_tokens)
-            .flag("--max-num-seqs", profile.max_num_seqs)
             .flag("--ttft-s", profile.ttft_s)
             .flag("--tick-s", profile.tick_s)
             .flag("--prefill-s-per-token", profile.prefill_s_per_token)
         )
-        if profile.prefix_caching is not None:
-            command.add("--prefix-caching" if profile.prefix_caching else "--no-prefix-caching")
-        return command.launch()
+
+    def express(self, want: Wanted, spec: RunSpec, place: Place) -> Expressed:
+        match want.condition:
+            case Condition.CONTEXT_LIMIT:
+                return flag_value(want, "--context-limit", "")
+            case Condition.KV_CACHE_TOKENS:
+                return flag_value(want, "--kv-cache-tokens", "no limit")
+            case Condition.MAX_NUM_SEQS:
+                return flag_value(want, "--max-num-seqs", "no limit")
+            case Condition.PREFIX_CACHING:
+                return on_off(want, ("--prefix-caching",), ("--no-prefix-caching",), "off")
+            case Condition.SEED | Condition.SAMPLING_DEFAULTS:
+                return by_request()
+            case Condition.METRICS:
+                return imposed("on")
+            case Condition.REQUEST_LOG | Condition.TELEMETRY:
+                return imposed("off: it has none")
+            case _:
+                return imposed("nothing is computed: seeded words on a schedule")
 
     def version(self, endpoint: Endpoint) -> str | None:
         answer = endpoint.get("/version").json()

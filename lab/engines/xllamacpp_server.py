@@ -31,6 +31,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--fit", choices=("on", "off"), default="on")
     parser.add_argument("--cache-ram", type=int, default=8192, help="MiB of the host-side prompt cache; 0 turns it off")
     parser.add_argument("--cache-prompt", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--chat-template-file", help="Jinja template used instead of the one in the weights")
     parser.add_argument("--metrics", action="store_true")
     return parser.parse_args(argv)
 
@@ -58,6 +59,9 @@ def main(argv: list[str]) -> int:
     params.cache_ram_mib = options.cache_ram
     params.cache_prompt = options.cache_prompt
     params.endpoint_metrics = options.metrics
+    if options.chat_template_file:
+        with open(options.chat_template_file, encoding="utf-8") as template:
+            params.chat_template = template.read()
     params.ui = False
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -46,7 +46,8 @@ class PublicPreparation(Frozen):
     """Preparation times, seconds; see `lab.records.Preparation`."""
 
     build_s: float | None
-    startup_s: float
+    startup_s: float | None
+    """None: the engine ran already."""
     first_request_s: float
     cache_state: CacheState
 

@@ -106,7 +106,7 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=_maybe(preparation.build_s),
-            startup_s=rounded(preparation.startup_s),
+            startup_s=_maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             cache_state=preparation.cache_state,
         ),

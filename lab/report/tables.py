@@ -256,9 +256,10 @@ def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
             cells = (missing(t("no-preparation")),) * 3 + (words("—"),)
         else:
             build = missing(t("no-build-step")) if prepared.build_s is None else number(significant(prepared.build_s))
+            seen = prepared.startup_s
             cells = (
                 build,
-                number(significant(prepared.startup_s)),
+                missing(t("startup-not-seen")) if seen is None else number(significant(seen)),
                 number(significant(prepared.first_request_s)),
                 words(t(f"cache-{prepared.cache_state}")),
             )
@@ -289,7 +290,7 @@ def quality_table(runs: Runs, t: Messages) -> Table:
 
 def profile_settings(run: PublicRun) -> tuple[tuple[str, str], ...]:
     """Settings of the launch profile that were not left to the engine."""
-    settings = run.profile.model_dump(exclude={"name"}, exclude_none=True)
+    settings = run.profile.model_dump(exclude={"name"}, exclude_defaults=True)
     return tuple((name, str(value).lower()) for name, value in settings.items())
 
 

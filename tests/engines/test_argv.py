@@ -7,21 +7,27 @@ from typing import Any
 
 import pytest
 
-from lab.engines import ENGINES, adapter_for
+from lab.conditions import Condition
+from lab.engines import ENGINES, Adapter, adapter_for
+from lab.engines.base import Place
 from lab.engines.xllamacpp_server import parse
 from lab.errors import ParamsError
 from lab.plan import load_plan
+from lab.records import How
 from lab.spec import RunSpec
 
 LLAMA = (
     "python -m lab.engines.xllamacpp_server -m <model> --alias SmolLM2-135M-Instruct --host 127.0.0.1 --port <port> "
-    "-c 4096 -np 4 -t 2 "
-    "-ctk f16 -ctv f16 --fit off --cache-ram 0 --metrics --cache-prompt"
+    "-t 2 --fit off --cache-ram 0 -ctk f16 -ctv f16 -c 4096 -np 4 --cache-prompt --metrics"
 )
 REFERENCE = (
-    "lab reference-engine --host 127.0.0.1 --port <port> --model seeded words --context-limit 1024 --ttft-s 0.05 "
-    "--tick-s 0.02 --prefill-s-per-token 0.0001 --no-prefix-caching"
+    "lab reference-engine --host 127.0.0.1 --port <port> --model seeded words --ttft-s 0.05 --tick-s 0.02 "
+    "--prefill-s-per-token 0.0001 --context-limit 1024 --no-prefix-caching"
 )
+
+
+def at(weights: str | None, port: int = 1) -> Place:
+    return Place(Path(weights) if weights else None, port, Path("/bundle"))
 
 
 @pytest.fixture
@@ -30,7 +36,7 @@ def specs(plan_folder: Path) -> dict[str, RunSpec]:
 
 
 def test_llamacpp(specs: dict[str, RunSpec]) -> None:
-    launch = adapter_for("llama.cpp").render(specs["prefix-cache-on"], Path("/models/a.gguf"), 8123)
+    launch = adapter_for("llama.cpp").render(specs["prefix-cache-on"], at("/models/a.gguf", 8123))
     assert " ".join(launch.shown) == LLAMA
     assert launch.argv[1:5] == ("-m", "lab.engines.xllamacpp_server", "-m", "/models/a.gguf")
     options = parse(list(launch.argv[3:]))  # the server's own parser takes every flag
@@ -39,14 +45,13 @@ def test_llamacpp(specs: dict[str, RunSpec]) -> None:
 
 def test_one_field_of_the_profile_changes_one_flag(specs: dict[str, RunSpec]) -> None:
     on, off = (
-        adapter_for("llama.cpp").render(specs[name], Path("/m"), 1).shown
-        for name in ("prefix-cache-on", "prefix-cache-off")
+        adapter_for("llama.cpp").render(specs[name], at("/m")).shown for name in ("prefix-cache-on", "prefix-cache-off")
     )
     assert [(a, b) for a, b in zip(on, off, strict=True) if a != b] == [("--cache-prompt", "--no-cache-prompt")]
 
 
 def test_reference(specs: dict[str, RunSpec]) -> None:
-    launch = adapter_for("reference").render(specs["known-timing"], None, 8123)
+    launch = adapter_for("reference").render(specs["known-timing"], at(None, 8123))
     assert " ".join(launch.shown) == REFERENCE
 
 
@@ -58,9 +63,9 @@ def test_what_cannot_be_said_to_an_engine_is_refused(specs: dict[str, RunSpec]) 
 
     adapter = adapter_for("llama.cpp")
     with pytest.raises(ParamsError, match="no launch setting 'tick_s'"):
-        adapter.render(changed(tick_s=1.0), Path("/m"), 1)
+        adapter.render(changed(tick_s=1.0), at("/m"))
     with pytest.raises(ParamsError, match="less than the context limit"):
-        adapter.render(changed(kv_cache_tokens=2048), Path("/m"), 1)
+        adapter.render(changed(kv_cache_tokens=2048), at("/m"))
 
 
 def test_sampling_is_sent_under_the_engines_own_names(specs: dict[str, RunSpec]) -> None:
@@ -75,3 +80,33 @@ def test_an_engine_without_a_launcher_says_so() -> None:
     with pytest.raises(ParamsError, match="no launcher for SGLang"):
         adapter_for("SGLang")
     assert adapter_for("llama-server") is ENGINES["llama.cpp"]
+
+
+@pytest.mark.parametrize("adapter", ENGINES.values(), ids=ENGINES)
+def test_every_condition_has_one_answer_and_what_is_not_set_has_a_reason(
+    adapter: Adapter, specs: dict[str, RunSpec]
+) -> None:
+    spec = specs["prefix-cache-on"]
+    model = spec.model.model_copy(update={"weights_format": adapter.weights_formats[0]})
+    profile = spec.profile.model_copy(update={"threads": None})
+    launch = adapter.render(spec.model_copy(update={"model": model, "profile": profile}), at("/m"))
+    assert [setting.condition for setting in launch.settings] == list(Condition)
+    for setting in launch.settings:
+        if setting.how is How.SET:
+            assert setting.words or setting.note, setting
+        elif setting.how in (How.IMPOSED, How.NOT_EXPRESSIBLE):
+            assert setting.note, setting
+        assert (setting.wanted is None) or setting.how is not How.LEFT or setting.note, setting
+
+
+@pytest.mark.parametrize("adapter", ENGINES.values(), ids=ENGINES)
+def test_no_path_of_this_machine_stands_in_the_command_that_is_shown(
+    adapter: Adapter, specs: dict[str, RunSpec]
+) -> None:
+    spec = specs["prefix-cache-on"]
+    model = spec.model.model_copy(update={"weights_format": adapter.weights_formats[0]})
+    profile = spec.profile.model_copy(update={"threads": None})
+    place = Place(Path("/secret/weights"), 1, Path("/secret/bundle"), Path("/secret/t.jinja"), Path("/secret/artefact"))
+    launch = adapter.render(spec.model_copy(update={"model": model, "profile": profile}), place)
+    said = [*launch.shown, *(word for setting in launch.settings for word in setting.words)]
+    assert not [word for word in said if "secret" in word]

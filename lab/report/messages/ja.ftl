@@ -230,6 +230,7 @@ preparation-startup = 起動（launch から ready）、秒
 preparation-first = 最初のリクエスト（first_request_sent から first_token）、秒
 preparation-cache = 重みの読み込み元
 no-build-step = ビルド工程なし
+startup-not-seen = 未観測（起動済みに接続）
 no-preparation = 準備時間の記録なし
 cache-download = ネットワーク
 cache-disk-cold = 冷えたディスク
