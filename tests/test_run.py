@@ -7,17 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from lab.errors import LabError
+from lab.errors import EngineDied, LabError, ParamsError
 from lab.evidence import EvidenceStore
 from lab.plan import RunPlan, load_plan
 from lab.records import Outcome, RunState
-from lab.run import RunEvent, open_run, run_one, run_plan
+from lab.run import PROGRESS_VARIABLE, RunEvent, open_run, run_one, run_plan
 from tests.conftest import SMALL_PLAN
 
 BUNDLE = {
@@ -63,6 +64,42 @@ def test_a_step_that_fails_ends_the_run_with_its_reason_and_stops_the_engine(
     assert store.verify(run.run_id) == ()
     with pytest.raises(LabError, match="has ended"):
         run.quality()
+
+
+def test_an_engine_that_dies_under_load_ends_the_run_and_no_finished_request_is_lost(
+    store: EvidenceStore, plan_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, progress = plan_folder / "small.yaml", tmp_path / "progress"
+    path.write_text(SMALL_PLAN.replace("requests_per_level: 4", "requests_per_level: 200"), encoding="utf-8")
+    monkeypatch.setenv(PROGRESS_VARIABLE, str(progress))
+    run = open_run(load_plan(path).runs[0], store)
+    run.prepare()
+    (engine,) = engines_of(psutil.Process())
+
+    def kill_under_load() -> None:
+        while '"done": 1' not in progress.read_text(encoding="utf-8"):  # ten and some requests are through
+            time.sleep(0.05)
+        engine.kill()
+
+    threading.Thread(target=kill_under_load, daemon=True).start()
+    with pytest.raises(EngineDied, match="ended under load"):
+        run.throughput()
+    outcomes = [record.outcome for record in store.requests(run.run_id)]
+    assert Outcome.SUCCESS in outcomes
+    assert len(outcomes) < 200  # the rest was never sent
+    assert store.verify(run.run_id) == ()
+    assert "signal 9" in (store.status(run.run_id).reason or "")
+
+
+def test_what_a_launch_starts_from_is_asked_arranged_and_recorded(store: EvidenceStore, plan_folder: Path) -> None:
+    path = plan_folder / "small.yaml"
+    path.write_text(SMALL_PLAN + "cache_tier: warm\n", encoding="utf-8")
+    preparation = run_one(load_plan(path).runs[0], store).preparation
+    assert preparation is not None
+    assert (preparation.cache_tier, preparation.cache_state, preparation.wiped) == ("warm", "none", ())
+    path.write_text(SMALL_PLAN + "cache_tier: download\n", encoding="utf-8")
+    with pytest.raises(ParamsError, match="none has no weights to fetch"):
+        run_one(load_plan(path).runs[0], store)
 
 
 def test_steps_out_of_order_get_a_sentence(store: EvidenceStore, small_plan: tuple[RunPlan, Path]) -> None:

@@ -192,6 +192,8 @@ class Adapter(ABC):
     """Profile fields outside the conditions that it can be launched with: `threads`, the reference engine's times."""
     start_phases: ClassVar[Mapping[str, re.Pattern[str]]] = {}
     """Phase name → log line whose first group is a duration in seconds."""
+    uses_gpu = True
+    """False where it never touches a GPU: nothing has to be locked for it."""
     failures: tuple[Failure, ...] = ()
     """Ends that its log explains."""
     cache_variables: ClassVar[Mapping[str, str]] = {}
@@ -242,6 +244,16 @@ class Adapter(ABC):
             if seconds:
                 found.append(Phase(name=name, seconds=seconds[-1], source="log"))
         return tuple(found)
+
+    def version_note(self, version: str | None) -> str | None:
+        """What is to be said of the running version; None when it is one the adapter was written for."""
+        if self.versions is None:
+            return None
+        first, after = self.versions
+        if version is not None and _numbers(first) <= _numbers(version) < _numbers(after):
+            return None
+        runs = f"{self.key} {version} runs" if version else f"{self.key} does not say its version"
+        return f"{runs}; the adapter was written for {first} up to, not including, {after}"
 
     def explain_end(self, log: str) -> Failure | None:
         """The known reason why it ended, by its own words; None when they are not known."""
@@ -367,6 +379,12 @@ def on_off(want: Wanted, on: tuple[object, ...], off: tuple[object, ...], defaul
 def flag_value(want: Wanted, name: str, default: str) -> Expressed:
     """An option with one value; undecided it is left, `default` says what the engine does."""
     return left(default) if want.value is None else by_argv(name, want.value)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version; a name without one is before every version."""
+    match = re.search(r"\d+(\.\d+)*", version)
+    return tuple(map(int, match.group().split("."))) if match else ()
 
 
 def _without_paths(words: tuple[str, ...], place: Place) -> tuple[str, ...]:
