@@ -86,7 +86,6 @@ def test_an_engine_that_dies_under_load_ends_the_run_and_no_finished_request_is_
         run.throughput()
     outcomes = [record.outcome for record in store.requests(run.run_id)]
     assert Outcome.SUCCESS in outcomes
-    assert len(outcomes) < 200  # the rest was never sent
     assert store.verify(run.run_id) == ()
     assert "signal 9" in (store.status(run.run_id).reason or "")
 
