@@ -27,7 +27,8 @@ from lab.engines.process import EngineProcess, child_environment, free_port
 from lab.engines.reference import read_emissions
 from lab.environment import capture
 from lab.errors import EngineDied, EngineError, LabError
-from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, PromptFacts, RunRecord, write_atomically
+from lab.evidence import EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord, write_atomically
+from lab.gpu import open_gpus
 from lab.leash import Leashed
 from lab.load.driver import LoadJob, LoadResult, Progress, StopLoad, run_load
 from lab.load.ladder import build_levels
@@ -41,7 +42,7 @@ from lab.preparation import Start, arrange
 from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
 from lab.records import Event, Outcome, Preparation, RunState
-from lab.watch import EngineWatch
+from lab.watch import RunWatch, other_cores
 from lab.weights import find_model
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
@@ -52,6 +53,9 @@ PROGRESS_VARIABLE = "LAB_PROGRESS"
 
 _kept_cells = 1
 """In an interactive notebook: the first executed cell that no bundle has kept yet; 0 is IPython's placeholder."""
+
+LOOK_S = 0.5
+"""How long the machine is looked at before the launch and after the stop."""
 
 ITEM_LIMIT_S = 60.0
 """Limit for one item of a quality suite."""
@@ -103,6 +107,7 @@ class Run:
         self._engine: EngineProcess | None = None
         self._can_tokenize = False
         self._ended = False
+        self._other_before: float | None = None
         self._until_end = contextlib.ExitStack()
         atexit.register(self._end, RunState.INTERRUPTED, "the process ended before the run was closed")
 
@@ -118,6 +123,7 @@ class Run:
             if adapter.uses_gpu:
                 self._until_end.enter_context(hold([gpu.uuid for gpu in environment.gpus], f"lab run {self.run_id}"))
             start = self._arrange()
+            self._other_before = other_cores(LOOK_S)
             engine, launch, ready_s = self._launch(start)
             self._say("prepare", detail="first request")
             fields, not_expressible = self._request_fields()
@@ -182,11 +188,13 @@ class Run:
             levels = build_levels(workload, model=self._model, fields=fields, count_tokens=count, source=source)
             if source is not None and (schemas := source.schemas):
                 self._write("schemas.json", json.dumps(schemas).encode())
-            with EngineWatch(engine.endpoint, self._adapter.metrics_path) as watch:
+            with (
+                open_gpus() as (gpus, gpu_reason),
+                RunWatch(engine.endpoint, self._adapter.metrics_path, engine_pid=engine.pid, gpus=gpus) as watch,
+            ):
                 result = run_load(self._job(*(level.job for level in levels)), self._say_load)
             self._store.write_requests(self.run_id, result.records)
-            if watch.samples:
-                self._store.write_metrics(self.run_id, watch.samples)
+            self._store.write_watch(self.run_id, watch.samples, watch.host, watch.gpu)
             self._write(
                 "load.json",
                 LoadFacts(
@@ -198,6 +206,7 @@ class Run:
                         for level in levels
                     ),
                     metrics_reason=None if watch.samples else watch.reason,
+                    gpu_reason=gpu_reason,
                 ),
             )
             engine.check_alive("under load", patience_s=0.0 if result.complete else 2.0)
@@ -289,6 +298,9 @@ class Run:
         atexit.unregister(self._end)
         if self._engine is not None:
             self._engine.stop()
+        if state is RunState.MEASURED and self._other_before is not None:
+            isolation = Isolation(other_cores_before=self._other_before, other_cores_after=other_cores(LOOK_S))
+            self._write("isolation.json", isolation)
         self._until_end.close()
         if self._owner:
             with contextlib.suppress(OSError):

@@ -23,7 +23,7 @@ from tests.conftest import SMALL_PLAN
 
 BUNDLE = {
     "spec.json", "status.json", "environment.json", "launch.json", "preparation.json", "load.json", "requests.parquet",
-    "server_metrics.parquet", "emissions.jsonl", "engine.log", "manifest.json",
+    "server_metrics.parquet", "host.parquet", "isolation.json", "emissions.jsonl", "engine.log", "manifest.json",
 }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from lab.records import (
     Certificate,
     Concern,
     EvidenceGrade,
+    GpuUse,
+    HostUse,
     InstrumentLevel,
     MachineClass,
     Outcome,
@@ -66,6 +68,7 @@ class PublicLevel(Frozen):
     metrics: dict[Name, Summary]
     scalars: dict[Name, float | None]
     structured: dict[Structured, int] | None = None
+    energy_j_per_output_token: float | None = None
     concerns: tuple[Concern, ...] = ()
 
     @property
@@ -136,5 +139,11 @@ class PublicRun(Frozen):
     certificate: Certificate | None = None
     """The certificate of the instrument this run stands on; None: it was not calibrated on this machine."""
     machine: MachineClass
+    isolation: Literal["exclusive", "shared"] | None = None
+    """What the team declared of the machine."""
+    host_use: HostUse | None = None
+    """What its CPUs did; None: nobody looked."""
+    gpu_use: GpuUse | None = None
+    """What its GPUs did; None: none was seen."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""

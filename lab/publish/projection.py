@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -25,6 +25,7 @@ from lab.records import (
     Summary,
 )
 from lab.roster import find
+from lab.spec import Frozen
 
 DIGITS = 4
 """Significant digits of a published measurement; one launch supports no more."""
@@ -62,12 +63,13 @@ def project(store: EvidenceStore, run_id: str) -> PublicRun:
 def grade_of(record: RunRecord) -> tuple[EvidenceGrade, GradeReason]:
     """What a run may be used for, derived from what was seen; nobody types it in.
 
-    `real-gpu` needs NVML to show the engine's own process computing during the run. This version does not
-    watch GPUs yet, so every run of its own is a harness check.
+    `real-gpu` needs NVML to show the engine's own process computing while the load ran.
     """
     entry = find(record.spec.engine)
     if entry is not None and entry.seat == "synthetic":
         return EvidenceGrade.SYNTHETIC, "generated"
+    if record.gpu_use is not None and record.gpu_use.engine_seen:
+        return EvidenceGrade.REAL_GPU, "nvml"
     seen = record.environment is not None and record.environment.gpus
     return EvidenceGrade.HARNESS_CHECK, "engine-not-seen-on-gpu" if seen else "no-gpu-seen"
 
@@ -117,8 +119,22 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         instrument=tuple(map(_instrument, record.instrument)),
         certificate=_certificate(record.certificate),
         machine=record.environment.machine_class,
+        isolation=spec.isolation,
+        host_use=_rounded_fields(record.host_use),
+        gpu_use=_rounded_fields(record.gpu_use),
         command=record.launch.command,
     )
+
+
+F = TypeVar("F", bound=Frozen)
+
+
+def _rounded_fields(whole: F | None) -> F | None:
+    """A flat record with every float rounded."""
+    if whole is None:
+        return None
+    floats = {name: rounded(value) for name, value in whole if isinstance(value, float)}
+    return whole.model_copy(update=floats)
 
 
 def _level(level: LevelResult) -> PublicLevel:
@@ -134,6 +150,7 @@ def _level(level: LevelResult) -> PublicLevel:
         metrics={name: _summary(summary) for name, summary in level.metrics.items()},
         scalars={name: _maybe(value) for name, value in level.scalars.items()},
         structured=level.structured,
+        energy_j_per_output_token=_maybe(level.energy_j_per_output_token),
         concerns=tuple(
             Concern(code=concern.code, value=_maybe(concern.value), limit=concern.limit) for concern in level.concerns
         ),

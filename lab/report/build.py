@@ -204,6 +204,8 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
         (t("column-quality"), quality, ""),
         (t("card-machine"), columns.hardware(run.machine, t), ""),
+        (t("card-isolation"), columns.isolation(run, t), ""),
+        *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
         (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),

@@ -280,6 +280,7 @@ concern-lengths-differ = answers differ in length, so tok/s and req/s say differ
 concern-no-usage = answers without a token count from the server
 concern-beyond-certificate = more streams than the instrument was shown to hold
 concern-no-certificate = the instrument was not calibrated on this machine
+concern-shared-machine = something else used the machine's CPUs (cores)
 concern-value = { $concern } ({ $value })
 concern-value-limit = { $concern } ({ $value }; limit { $limit })
 intended-caption = Latency per run and load, counted from the intended send
@@ -514,6 +515,22 @@ card-command = Launch command, redacted
 card-command-none = no command: the engine was addressed by URL
 card-machine = Machine class
 card-machine-value = { $accelerator }, { $cores } cores, { $memory } GiB, { $system } { $machine }, Python { $python }
+card-isolation = What else ran
+isolation-value = declared: { $declared }; measured: { $measured }
+isolation-not-declared = nothing
+isolation-exclusive = nothing else runs
+isolation-shared = the machine is shared
+isolation-not-measured = not measured
+isolation-measured = others used { $before } cores before the launch, { $during } under load, { $after } after the stop; the engine used { $engine } under load
+card-gpu-use = GPUs under load
+gpu-use-value = { $gpus } seen; the engine's own process { $seen ->
+    [yes] was seen computing
+   *[no] was not seen computing
+  }; utilization { $utilization }, memory up to { $memory } MiB, power { $power } W, clocks limited: { $throttled ->
+    [yes] yes
+    [no] no
+   *[unknown] unknown
+  }; other computing processes: { $others }
 card-no-accelerator = no GPU seen
 card-spec = spec_digest
 card-match = match_id

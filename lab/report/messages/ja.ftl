@@ -280,6 +280,7 @@ concern-lengths-differ = 応答の長さが揃わず、tok/s と req/s の示す
 concern-no-usage = サーバがトークン数を返さなかった応答がある
 concern-beyond-certificate = 計測器について確認済みのストリーム数を超えている
 concern-no-certificate = このマシンでは計測器を較正していない
+concern-shared-machine = ほかのプロセスがこのマシンの CPU を使用（コア数）
 concern-value = { $concern }（{ $value }）
 concern-value-limit = { $concern }（{ $value }、限度 { $limit }）
 intended-caption = 実行と負荷ごとの待ち時間（予定した送信から数えたもの）
@@ -511,6 +512,22 @@ card-command = 起動コマンド（伏せ字あり）
 card-command-none = コマンドなし（URL でつないだエンジン）
 card-machine = マシンの種別
 card-machine-value = { $accelerator }、{ $cores } コア、{ $memory } GiB、{ $system } { $machine }、Python { $python }
+card-isolation = 同時に動いていたもの
+isolation-value = 申告：{ $declared }；実測：{ $measured }
+isolation-not-declared = なし
+isolation-exclusive = ほかには何も動かない
+isolation-shared = マシンは共用
+isolation-not-measured = 未測定
+isolation-measured = ほかのプロセスの使用コア数は起動前 { $before }、負荷中 { $during }、停止後 { $after }、エンジンは負荷中 { $engine }
+card-gpu-use = 負荷中の GPU
+gpu-use-value = { $gpus } 基を確認。エンジン自身のプロセスの計算は{ $seen ->
+    [yes] 確認済み
+   *[no] 未確認
+  }、利用率 { $utilization }、メモリ最大 { $memory } MiB、電力 { $power } W、クロック制限：{ $throttled ->
+    [yes] あり
+    [no] なし
+   *[unknown] 不明
+  }、ほかの計算プロセス：{ $others }
 card-no-accelerator = GPU は見つからず
 card-spec = spec_digest
 card-match = match_id
