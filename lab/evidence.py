@@ -47,6 +47,7 @@ from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
 from lab.metrics.catalog import measure_level
 from lab.metrics.concerns import certificate_concern
 from lab.metrics.instrument import check_instrument
+from lab.metrics.launches import tally
 from lab.metrics.structured import classify
 from lab.metrics.surroundings import energy_per_token, gpu_use, host_use, shared_machine, span_of
 from lab.params import PARAMS_FOLDER
@@ -62,6 +63,7 @@ from lab.records import (
     HostUse,
     InstrumentLevel,
     LaunchSetting,
+    LaunchTally,
     LevelCost,
     LevelResult,
     Preparation,
@@ -429,6 +431,22 @@ class EvidenceStore:
             "levels": [level.model_dump(mode="json") for level in record.levels],
         }
         return json.dumps(document, indent=1)
+
+    def launches(self, run_id: str) -> LaunchTally:
+        """How the launches of a run's spec went, over all runs of its plan; attached engines are not launched."""
+        spec_digest, plan_digest = self.spec(run_id).spec_digest, self.status(run_id).plan_digest
+        attempts: list[float | None] = []
+        for other in self.run_ids():
+            with contextlib.suppress(EvidenceError):
+                status = self.status(other)
+                if status.plan_digest != plan_digest or self.spec(other).spec_digest != spec_digest:
+                    continue
+                preparation = self._optional(self.path(other) / "preparation.json", Preparation)
+                if preparation is not None and preparation.startup_s is not None:
+                    attempts.append(preparation.startup_s)
+                elif preparation is None and status.state is RunState.FAILED and self.environment(other) is not None:
+                    attempts.append(None)
+        return tally(attempts)
 
     def verify(self, run_id: str) -> tuple[str, ...]:
         """Everything that is wrong with a bundle, in words; empty when it is whole.

@@ -294,6 +294,19 @@ class Preparation(Frozen):
         return (self.fetch_s or 0.0) + build_s + self.startup_s + self.first_request_s
 
 
+class LaunchTally(Frozen):
+    """How often one spec was launched, and how it went."""
+
+    attempts: int
+    """Launches that were tried; one that a person stopped is not counted."""
+    successes: int
+    """Those that got ready."""
+    startup_min_s: float | None
+    startup_median_s: float | None
+    startup_max_s: float | None
+    """`launch` to `ready` over the successes; None when there is none."""
+
+
 class How(StrEnum):
     """What became of one condition on one engine."""
 

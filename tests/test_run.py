@@ -125,6 +125,10 @@ def test_a_plan_runs_the_notebook_and_resume_does_only_what_is_missing(
     assert again.run_id == ended.run_id
     (new,) = run_plan(plan, path, store)
     assert new.run_id != ended.run_id
+    launches = store.launches(new.run_id)
+    assert (launches.attempts, launches.successes) == (2, 2)
+    assert launches.startup_min_s is not None
+    assert launches.startup_min_s > 0
 
 
 def test_a_run_that_fails_in_the_notebook_is_a_record_with_its_reason(store: EvidenceStore, plan_folder: Path) -> None:
@@ -140,6 +144,8 @@ def test_a_run_that_fails_in_the_notebook_is_a_record_with_its_reason(store: Evi
     assert store.verify(ended.run_id) == ()
     (repeated,) = run_plan(load_plan(path), path, store, resume=True)
     assert store.status(repeated.run_id).replaces == ended.run_id
+    launches = store.launches(ended.run_id)
+    assert (launches.attempts, launches.successes) == (2, 0)
 
 
 def test_kill_9_leaves_no_engine_and_the_truth(store: EvidenceStore, plan_folder: Path) -> None:

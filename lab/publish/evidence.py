@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import StringConstraints
 
 from lab.records import (
+    Build,
     CacheState,
     Certificate,
     Concern,
@@ -18,14 +19,17 @@ from lab.records import (
     GpuUse,
     HostUse,
     InstrumentLevel,
+    LaunchTally,
     MachineClass,
     Outcome,
+    Phase,
     RunId,
     Structured,
     Summary,
     Unscored,
 )
 from lab.spec import (
+    CacheTier,
     Frozen,
     LaunchProfile,
     ModelSpec,
@@ -48,10 +52,17 @@ class PublicPreparation(Frozen):
     """Preparation times, seconds; see `lab.records.Preparation`."""
 
     build_s: float | None
+    build: Build | None = None
     startup_s: float | None
     """None: the engine ran already."""
     first_request_s: float
+    fetch_s: float | None = None
+    cache_tier: CacheTier = "as-found"
     cache_state: CacheState
+    wiped: tuple[Name, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    launches: LaunchTally | None = None
+    """How the launches of this spec went; None: it was not counted."""
 
 
 class PublicLevel(Frozen):

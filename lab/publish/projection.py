@@ -20,6 +20,7 @@ from lab.records import (
     Concern,
     EvidenceGrade,
     InstrumentLevel,
+    LaunchTally,
     LevelResult,
     RunState,
     Summary,
@@ -51,7 +52,7 @@ def project(store: EvidenceStore, run_id: str) -> PublicRun:
     if record.environment is None or record.launch is None or record.preparation is None:
         raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
     try:
-        return _public(record, record.manifest_sha256)
+        return _public(record, record.manifest_sha256, store.launches(run_id))
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -79,7 +80,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
+def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> PublicRun:
     spec, status = record.spec, record.status
     assert record.environment is not None and record.launch is not None and record.preparation is not None
     grade, grade_reason = grade_of(record)
@@ -108,9 +109,15 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=_maybe(preparation.build_s),
+            build=_rounded_fields(preparation.build),
             startup_s=_maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
+            fetch_s=_maybe(preparation.fetch_s),
+            cache_tier=preparation.cache_tier,
             cache_state=preparation.cache_state,
+            wiped=preparation.wiped,
+            phases=tuple(phase.model_copy(update={"seconds": rounded(phase.seconds)}) for phase in preparation.phases),
+            launches=_rounded_fields(launches) if launches.attempts else None,
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
