@@ -5,13 +5,15 @@ from __future__ import annotations
 from lab.engines.base import Adapter
 from lab.engines.llamacpp import LlamaCpp
 from lab.engines.reference import Reference
+from lab.engines.sglang import Sglang
+from lab.engines.vllm import Vllm
 from lab.errors import ParamsError, nearest
 from lab.roster import find
 
 __all__ = ["ENGINES", "Adapter", "adapter_for"]
 
-ENGINES: dict[str, Adapter] = {adapter.key: adapter for adapter in (LlamaCpp(), Reference())}
-"""Engines that can be launched, by roster key."""
+ENGINES: dict[str, Adapter] = {adapter.key: adapter for adapter in (Vllm(), Sglang(), LlamaCpp(), Reference())}
+"""Engines that can be launched, by roster key, in the order of the columns."""
 
 
 def adapter_for(name: str) -> Adapter:
