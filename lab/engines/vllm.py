@@ -411,7 +411,8 @@ def _from_config(config: Any, env: Any) -> Found:
     if kv == "auto" and not model.get("quantization"):  # a quantized checkpoint may bring its own KV format
         kv, how = dtype, f"{source}: auto, the format of the model"
     yield Condition.KV_CACHE_DTYPE, KV_NAMES.get(str(kv)), how
-    yield Condition.MEMORY_FRACTION, cache.get("gpu_memory_utilization"), source
+    if cache.get("kv_cache_memory_bytes") is None:  # else the fraction decides nothing
+        yield Condition.MEMORY_FRACTION, cache.get("gpu_memory_utilization"), source
     yield Condition.MAX_NUM_SEQS, scheduler.get("max_num_seqs"), source
     yield Condition.MAX_BATCHED_TOKENS, scheduler.get("max_num_batched_tokens"), source
     yield Condition.PREFIX_CACHING, cache.get("enable_prefix_caching"), source
