@@ -24,7 +24,7 @@ def find_program(variable: str, installed: tuple[str, ...], command: str) -> str
     """
     named = os.environ.get(variable)
     if named:
-        return shutil.which(Path(named).expanduser())
+        return shutil.which(str(Path(named).expanduser()))
     for name in installed:
         program = _installed_program(engines_folder() / name)
         if program is not None:
