@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lab.conditions import Condition
+from lab.conditions import DECIDE, Condition
 from lab.engines import ENGINES
 from lab.engines.base import Place
 from lab.engines.contract import read_contract
 from lab.engines.parsers import PARSERS
 from lab.errors import ParamsError
+from lab.params import PARAMS_FOLDER, read_mapping
 from lab.records import How
 from lab.spec import Quantization, RunSpec
 from tests.engines.qwen3 import MODEL, qwen3
@@ -120,3 +121,14 @@ def test_what_has_to_be_decided_is_set_by_words_of_the_command(engine: str) -> N
     ):
         assert settings[condition].how is How.SET and settings[condition].words, condition
     assert not [setting for setting in settings.values() if setting.how is How.NOT_EXPRESSIBLE]
+
+
+@pytest.mark.parametrize("engine", ["vllm", "trtllm", "sglang", "atlas"])
+def test_the_equal_profile_decides_what_engines_default_differently_and_every_column_can_be_launched_with_it(
+    engine: str,
+) -> None:
+    shared = read_mapping(PARAMS_FOLDER / "engines" / "any.yaml")["equal"]
+    assert {condition.value for condition in DECIDE} <= set(shared)
+    launch = ENGINES[engine].render(qwen3(engine, OPEN | shared), PLACE)
+    wanted = {setting.condition: setting.wanted for setting in launch.settings}
+    assert {condition: wanted[condition] for condition in DECIDE} == {c: shared[c.value] for c in DECIDE}
