@@ -240,8 +240,8 @@ class Phase(Frozen):
 
     name: Name
     seconds: float = Field(ge=0)
-    source: Literal["log", "endpoint"]
-    """A duration the engine printed, or one an endpoint gave."""
+    source: Literal["log", "endpoint", "file", "lab"]
+    """A duration the engine printed, one an endpoint gave, one it wrote to a file, or one the lab timed itself."""
 
 
 class Build(Frozen):
