@@ -27,7 +27,7 @@ def test_no_field_of_a_spec_is_without_a_rule_and_no_rule_without_a_field(spec: 
 
 
 def test_conditions_and_subject_together_are_the_whole_spec() -> None:
-    assert set(CONDITION_FIELDS) | {"spec_version", "engine", "behind", "attached", "profile"} == set(
+    assert set(CONDITION_FIELDS) | {"spec_version", "engine", "behind", "attached", "served_as", "profile"} == set(
         RunSpec.model_fields
     )
 

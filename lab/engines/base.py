@@ -154,6 +154,8 @@ class Adapter(ABC):
     """`parser`: every option it renders is in `contracts/`, which was read from the engine's own parser."""
     versions: tuple[str, str] | None = None
     """First version it was written for, and the first one it was not; None: any."""
+    api_path = "/v1"
+    """Base of the OpenAI routes, below the root of the server."""
     ready_path = "/health"
     metrics_path: str | None = None
     """Prometheus text, or None when the engine has none."""
@@ -212,6 +214,10 @@ class Adapter(ABC):
     @abstractmethod
     def version(self, endpoint: Endpoint) -> str | None:
         """What the running engine says its version is; None when it does not say."""
+
+    def gateway_version(self, endpoint: Endpoint) -> str | None:
+        """What the gateway in front says its version is; None when there is none, or it does not say."""
+        return None
 
     def read_back(self, endpoint: Endpoint, log: str) -> tuple[Effective, ...]:
         """Conditions as the running engine shows them.
@@ -298,7 +304,7 @@ class Adapter(ABC):
 
     def served_name(self, spec: RunSpec) -> str:
         """The model name requests use."""
-        return spec.model.series
+        return spec.served_as or spec.model.series
 
     def is_ready(self, endpoint: Endpoint) -> bool:
         """One look at whether it answers requests now."""
