@@ -77,14 +77,18 @@ class Endpoint:
             raise EndpointError(f"{self.url}{path}: {_words(problem, timeout_s)}") from None
 
 
-def split_url(url: str) -> tuple[str, str]:
+def split_url(url: str, api_path: str = "/v1") -> tuple[str, str]:
     """Root and OpenAI base of a URL a person typed: with or without /v1, with or without a slash at its end.
+
+    Args:
+        url: as it was typed.
+        api_path: where the OpenAI routes lie below the root.
 
     Returns:
         For instance ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1").
 
     Raises:
-        EndpointError: it is not an http or https URL with a host.
+        EndpointError: it is not an http or https URL with a host, or it holds more than an address.
     """
     try:
         parts = urlsplit(url.strip())
@@ -101,11 +105,17 @@ def split_url(url: str) -> tuple[str, str]:
         raise EndpointError(
             "the URL carries a user name or a password", "take it out; API keys come from the environment"
         )
+    if parts.query or parts.fragment:
+        raise EndpointError(
+            "the URL carries more than an address ('?' or '#' and what follows)",
+            "take it out; API keys come from the environment",
+        )
     path = parts.path.rstrip("/")
     for route in ("/chat/completions", "/completions"):
         path = path.removesuffix(route)
-    root = f"{parts.scheme}://{parts.netloc}{path.removesuffix('/v1')}"
-    return root, root + "/v1"
+    base = path.removesuffix(api_path)
+    root = f"{parts.scheme}://{parts.netloc}{base if base != path else path.removesuffix('/v1')}"
+    return root, root + api_path
 
 
 def _words(problem: Any, timeout_s: float) -> str:

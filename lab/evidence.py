@@ -119,7 +119,7 @@ class LaunchRecord(Frozen):
     command: tuple[str, ...]
     """Redacted: model path and port are placeholders."""
     argv: tuple[str, ...]
-    """As it was run. Private."""
+    """As it was run; of an attached engine its URL and the model name it knows. Private."""
     not_expressible: tuple[str, ...]
     """Request fields that were wanted and that this engine does not have."""
     capabilities: Capabilities
@@ -129,6 +129,11 @@ class LaunchRecord(Frozen):
     """Every condition as the running engine shows it."""
     surface: Literal["parser", "unverified"] = "unverified"
     """Whether the command was checked against the option list of the engine's own parser."""
+    attached_to: Literal["this-machine", "elsewhere"] | None = None
+    """Where an engine that ran already runs: behind the loopback interface, or on a host the lab cannot look into;
+    None: the lab launched it."""
+    gateway_version: str | None = None
+    """As the gateway states it; None when there is none, or it does not say."""
     warnings: tuple[str, ...] = ()
     """What was noticed while launching, for instance a version outside the range the adapter was written for."""
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from lab import rules, weights
 from lab.conditions import DECIDE, wanted
-from lab.engines import adapter_for
-from lab.engines.base import Place
-from lab.errors import LabError, ParamsError, UndecidedPlan, nearest
+from lab.endpoint import split_url
+from lab.engines import INSIDE, adapter_for, adapter_of
+from lab.engines.attachment import attached_endpoint, find_fault
+from lab.engines.base import Adapter, Place
+from lab.errors import EndpointError, LabError, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
 from lab.quality.suite import load_suite
@@ -42,20 +44,22 @@ SHARED_PROFILES = "any"
 TEMPLATE_ALLOWANCE = 64
 """Tokens kept free for the chat template when a workload is checked against the context limit."""
 
-
-Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#]+(/[^\s?#]*)?$", max_length=500)]
+AS_FOUND = "as-found"
+"""Name of the profile of an attached engine of which nothing is declared."""
 
 
 class RunEntry(Frozen):
     """One run of a group, as the file names it."""
 
     engine: str
-    profile: str
-    """A profile of params/engines/ENGINE.yaml."""
+    profile: str | None = None
+    """A profile of params/engines/ENGINE.yaml. An attached engine may do without: then nothing is declared."""
     set: dict[str, Any] = Field(default_factory=dict)
     """Settings of the profile that this run changes."""
-    url: Url | None = None
+    url: str | None = Field(default=None, max_length=500)
     """Root of an engine that runs already; the profile then declares how it was launched. Private."""
+    served_as: str | None = Field(default=None, min_length=1, max_length=200)
+    """Name by which an attached engine knows the model; None: the model series."""
     gateway: str | None = None
     """The gateway that `url` leads to, in front of the engine."""
     behind: str | None = None
@@ -223,7 +227,12 @@ def find_problems(plan: RunPlan) -> tuple[LabError, ...]:
     """What on this machine would stop the plan: missing engines, missing weights, settings that do not fit."""
     problems: list[LabError] = []
     for run in plan.runs:
-        spec, adapter = run.spec, adapter_for(run.spec.engine)
+        spec, adapter = run.spec, adapter_of(run.spec)
+        if run.url is not None:
+            fault = find_fault(adapter, attached_endpoint(run.url, adapter.api_path), spec)
+            if fault is not None:
+                problems.append(fault)
+            continue
         missing = adapter.installed()
         if missing:
             problems.append(LabError(missing))
@@ -236,7 +245,12 @@ def find_problems(plan: RunPlan) -> tuple[LabError, ...]:
 
 
 def find_weights(run: PlannedRun) -> Path | None:
-    """The verified weights of a run, None for a model without weights. Raises ModelError."""
+    """The verified weights of a run, None for a model without weights. Raises ModelError.
+
+    None as well for an attached engine: its weights are wherever it was started.
+    """
+    if run.url is not None:
+        return None
     return weights.locate(*weights.find_model(run.spec.model, run.models_folder))
 
 
@@ -256,9 +270,14 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
         raise ParamsError(f"{where}: workload {workload.name}: structured output is asked for on the chat endpoint")
     assert plan.preparation_counts is not None
     specs = []
+    urls = []
     for run in entry.runs:
-        adapter = adapter_for(run.engine)
+        around = _seats_around(run, where)
+        adapter = adapter_for(
+            run.engine, attached=run.url is not None, gateway=around["gateway"], behind=around["behind"]
+        )
         _check_seat(table, adapter.key, where)
+        urls.append(_root(run, adapter, plan, where))
         specs.append(
             RunSpec(
                 table=table,
@@ -275,7 +294,9 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
                 cache_tier=plan.cache_tier,
                 isolation=plan.isolation,
                 attached=run.url is not None,
-                **_seats_around(run, where),
+                served_as=run.served_as,
+                gateway=around["gateway"],
+                behind=around["behind"] or INSIDE.get(adapter.key),
             )
         )
     twice = [spec for i, spec in enumerate(specs) if any(not rules.differences((spec, other)) for other in specs[:i])]
@@ -294,15 +315,17 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
         subject=varied,
         source=source,
         specs=tuple(specs),
-        urls=tuple(run.url for run in entry.runs),
+        urls=tuple(urls),
         match_id=match_id(tuple(specs)),
     )
 
 
 def _seats_around(run: RunEntry, where: str) -> dict[str, str | None]:
     """Gateway and inner engine of a run, as keys of the roster. Raises ParamsError."""
-    if (run.gateway or run.behind) and run.url is None:
-        raise ParamsError(f"{where}: {run.engine}: gateway and behind go with url: the lab launches engines themselves")
+    if (run.gateway or run.behind or run.served_as) and run.url is None:
+        raise ParamsError(
+            f"{where}: {run.engine}: gateway, behind and served_as go with url: the lab launches engines itself"
+        )
     gateway, behind = find(run.gateway or ""), find(run.behind or "")
     if run.gateway and (gateway is None or gateway.seat != "gateway"):
         known = ", ".join(entry.key for entry in ROSTER if entry.seat == "gateway")
@@ -310,6 +333,27 @@ def _seats_around(run: RunEntry, where: str) -> dict[str, str | None]:
     if run.behind and (behind is None or behind.seat not in ("on", "off")):
         raise ParamsError(f"{where}: {run.engine}: no engine is called '{run.behind}'", "lab engines")
     return {"gateway": gateway.key if gateway else None, "behind": behind.key if behind else None}
+
+
+def _root(run: RunEntry, adapter: Adapter, plan: PlanFile, where: str) -> str | None:
+    """Root of the server an attached run is measured on, None for one that is launched. Raises ParamsError."""
+    if run.url is None:
+        return None
+    try:
+        root, _ = split_url(run.url, adapter.api_path)
+    except EndpointError as problem:
+        raise ParamsError(f"{where}: {run.engine}: {problem.what}", problem.next_step) from None
+    if plan.repeats > 1:
+        raise ParamsError(
+            f"{where}: {run.engine} runs already, and {plan.repeats} repeats are to be fresh launches",
+            "write repeats: 1, or put the attached runs into a plan of their own",
+        )
+    if plan.cache_tier != "as-found":
+        raise ParamsError(
+            f"{where}: {run.engine} runs already: nothing can be prepared for cache_tier {plan.cache_tier}",
+            "take cache_tier out of the plan",
+        )
+    return root
 
 
 def _check_decided(table: Table, specs: Sequence[RunSpec], where: str) -> None:
@@ -380,7 +424,14 @@ def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Wo
 
 
 def _profile(run: RunEntry, engine: str, folder: Path, where: str) -> LaunchProfile:
-    """A profile of the engine's own file, else of the file every engine shares."""
+    """A profile of the engine's own file, else of the file every engine shares.
+
+    An attached engine needs none; without a name nothing is declared beside what the run itself sets.
+    """
+    if run.profile is None:
+        if run.url is None:
+            raise ParamsError(f"{where}: {run.engine} has no profile", f"name one of params/engines/{engine}.yaml")
+        return parse(LaunchProfile, {"name": AS_FOUND} | run.set, f"{where}: {run.engine}: set")
     own, shared = folder / "engines" / f"{engine}.yaml", folder / "engines" / f"{SHARED_PROFILES}.yaml"
     profiles = {path: read_mapping(path) for path in (own, shared) if path.is_file()}
     if not profiles:

@@ -37,7 +37,7 @@ def _check(name: str, look: Any) -> Check:
 
 
 def _models(adapter: Adapter, endpoint: Endpoint, spec: RunSpec) -> tuple[str, str]:
-    answer = endpoint.get("/v1/models")
+    answer = endpoint.get(adapter.api_path + "/models")
     document = answer.json()
     if answer.status != 200 or not isinstance(document, dict):
         return "not-exposed", f"HTTP {answer.status}"
@@ -61,7 +61,7 @@ def _exact_length(adapter: Adapter, endpoint: Endpoint, spec: RunSpec) -> tuple[
         **adapter.sampling_fields(spec.sampling).body,
         **fields.body,
     }
-    answer = endpoint.post("/v1/chat/completions", body, timeout_s=spec.workload.timeout_s)
+    answer = endpoint.post(adapter.api_path + "/chat/completions", body, timeout_s=spec.workload.timeout_s)
     document = answer.json()
     usage = document.get("usage") if isinstance(document, dict) else None
     got = usage.get("completion_tokens") if isinstance(usage, dict) else None

@@ -68,6 +68,7 @@ RULES: dict[str, Rule] = {
     "attached": Rule(
         role=Role.IGNORED, why="launched or attached, the settings compared are those read back from the running engine"
     ),
+    "served_as": Rule(role=Role.IGNORED, why="a label; the weights behind it are compared by their digest"),
     "workload": _equal("another load is another question"),
     "sampling": _equal("sampling changes the text and with it the length and the quality"),
     "chat_template_kwargs": _equal("the template decides what the model reads"),

@@ -232,7 +232,7 @@ class Run:
                 raise LabError(f"the suite {ref.name} has changed since the run was planned", "plan and run again")
             result, items = run_suite(
                 suite,
-                base_url=engine.endpoint.url + "/v1",
+                base_url=engine.endpoint.url + self._adapter.api_path,
                 model=self._model,
                 sampling=self._adapter.sampling_fields(self.spec.sampling).body,
                 context_limit=self.spec.context_limit,
@@ -362,7 +362,7 @@ class Run:
         workload = self.spec.workload
         assert self._engine is not None
         return LoadJob(
-            url=self._engine.endpoint.url + "/v1",
+            url=self._engine.endpoint.url + self._adapter.api_path,
             path=PATHS[workload.endpoint],
             levels=levels,
             timeout_s=workload.timeout_s,

@@ -264,6 +264,8 @@ class RunSpec(Frozen):
     """The engine inside, where `engine` is a packaging of another one."""
     attached: bool = False
     """True when the engine runs already and is reached by URL: the lab did not launch it."""
+    served_as: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
+    """Name by which an attached engine knows the model; None: the model series."""
     workload: Workload
     sampling: Sampling
     chat_template_kwargs: dict[Name, bool | int | str] = Field(default_factory=dict)

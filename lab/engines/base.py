@@ -179,6 +179,8 @@ class Adapter(ABC):
     """File of `contracts/` without its ending; None for an engine whose parser could not be read."""
     versions: tuple[str, str] | None = None
     """First version it was written for, and the first one it was not; None: any."""
+    api_path = "/v1"
+    """Base of the OpenAI routes, below the root of the server."""
     ready_path = "/health"
     metrics_path: str | None = None
     """Prometheus text, or None when the engine has none."""
@@ -256,6 +258,10 @@ class Adapter(ABC):
             place: `folder` is scratch space, `artefact` the folder to fill.
         """
         return ()
+
+    def gateway_version(self, endpoint: Endpoint) -> str | None:
+        """What the gateway in front says its version is; None when there is none, or it does not say."""
+        return None
 
     def read_back(self, endpoint: Endpoint, log: str) -> tuple[Effective, ...]:
         """Conditions as the running engine shows them.
@@ -356,7 +362,7 @@ class Adapter(ABC):
 
     def served_name(self, spec: RunSpec) -> str:
         """The model name requests use."""
-        return spec.model.series
+        return spec.served_as or spec.model.series
 
     def is_ready(self, endpoint: Endpoint) -> bool:
         """One look at whether it answers requests now."""

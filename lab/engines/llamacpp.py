@@ -1,9 +1,11 @@
-"""llama.cpp, served by the real llama-server inside the `xllamacpp` wheel. Off the table: pipeline checks."""
+"""llama.cpp: its llama-server, inside the `xllamacpp` wheel or as a program. Off the table: pipeline checks."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
+import shutil
 import sys
 from collections.abc import Mapping
 from typing import ClassVar
@@ -17,6 +19,7 @@ from lab.engines.base import (
     Expressed,
     Place,
     by_argv,
+    by_env,
     by_request,
     cannot,
     flag_value,
@@ -28,9 +31,23 @@ from lab.errors import ParamsError
 from lab.records import Effective, How
 from lab.spec import RunSpec
 
+PROGRAM_VARIABLE = "LAB_LLAMA_SERVER"
+"""Names a llama-server program to launch in the place of the wheel's."""
+
+
+def program() -> str | None:
+    """The llama-server program to launch; None: the server inside the wheel.
+
+    A program that is named is taken; one that merely lies on the PATH only where the wheel is not installed.
+    """
+    named = os.environ.get(PROGRAM_VARIABLE)
+    if named:
+        return named
+    return None if _has_wheel() else shutil.which("llama-server")
+
 
 class LlamaCpp(Adapter):
-    """Launches `lab.engines.xllamacpp_server`, whose flags are those of llama-server."""
+    """Launches `lab.engines.xllamacpp_server` or a llama-server program; the flags are the same."""
 
     key = "llama.cpp"
     default_port = 8080
@@ -48,11 +65,19 @@ class LlamaCpp(Adapter):
     sampling_names: ClassVar[Mapping[str, str]] = {**Adapter.sampling_names, "repetition_penalty": "repeat_penalty"}
 
     def installed(self) -> str | None:
-        if importlib.util.find_spec("xllamacpp") is None:
+        native = program()
+        if native is None and not _has_wheel():
             return (
-                "llama.cpp is not installed here: the Python package xllamacpp is missing; run: pip install xllamacpp"
+                "llama.cpp is not installed here: neither the Python package xllamacpp nor a llama-server on the PATH; "
+                "run: pip install xllamacpp"
             )
+        if native is not None and shutil.which(native) is None:
+            return f"{PROGRAM_VARIABLE} names {native}, which is no program here; correct it, or unset it"
         return None
+
+    def is_native(self) -> bool:
+        """Whether the server is a build of its own, which may use GPUs; the wheel's runs on the CPU."""
+        return program() is not None
 
     def refuse(self, spec: RunSpec) -> None:
         super().refuse(spec)
@@ -64,15 +89,15 @@ class LlamaCpp(Adapter):
             )
 
     def base(self, spec: RunSpec, place: Place) -> Command:
+        native = program()
+        wheel = ("-m", "lab.engines.xllamacpp_server")
+        command = (
+            Command().add(sys.executable, *wheel, shown=("python", *wheel))
+            if native is None
+            else Command().add(native, shown=("llama-server",))
+        )
         return (
-            Command()
-            .add(
-                sys.executable,
-                "-m",
-                "lab.engines.xllamacpp_server",
-                shown=("python", "-m", "lab.engines.xllamacpp_server"),
-            )
-            .add("-m", place.weights, shown=("-m", "<model>"))
+            command.add("-m", place.weights, shown=("-m", "<model>"))
             .add("--alias", self.served_name(spec))
             .add("--host", HOST)
             .add("--port", place.port, shown=("--port", "<port>"))
@@ -94,9 +119,7 @@ class LlamaCpp(Adapter):
             case Condition.KV_CACHE_TOKENS:
                 return by_argv("-c", _kv_tokens(spec))
             case Condition.MEMORY_FRACTION:
-                return (
-                    imposed("none: the wheel runs on the CPU") if want.value is None else cannot("it runs on the CPU")
-                )
+                return cannot("it takes tokens (-c), no share") if want.value is not None else left("-c is absolute")
             case Condition.MAX_NUM_SEQS:
                 return by_argv("-np", _slots(spec))
             case Condition.MAX_BATCHED_TOKENS:
@@ -106,11 +129,19 @@ class LlamaCpp(Adapter):
             case Condition.CHUNKED_PREFILL:
                 return imposed("prompts are always read in steps of -b tokens")
             case Condition.SPECULATIVE:
-                return imposed("off") if want.value == "off" else cannot("the embedded server has no draft model here")
-            case Condition.CUDA_GRAPHS | Condition.TORCH_COMPILE:
-                return imposed("off: the wheel runs on the CPU and compiles nothing at start")
+                return left("off without --spec-type") if want.value == "off" else cannot("no drafting is written here")
+            case Condition.CUDA_GRAPHS if self.is_native():
+                if want.value is False:
+                    return by_env(GGML_CUDA_DISABLE_GRAPHS="1")
+                return left("on where the build has CUDA")
+            case Condition.CUDA_GRAPHS:
+                return imposed("off: the wheel runs on the CPU")
+            case Condition.TORCH_COMPILE:
+                return imposed("off: it compiles nothing at start")
             case Condition.TENSOR_PARALLEL | Condition.PIPELINE_PARALLEL:
-                return imposed("1") if want.value == 1 else cannot("the wheel runs on the CPU")
+                if want.value != 1:
+                    return cannot("it splits layers over the GPUs it sees, not ranks")
+                return left("every GPU it sees holds some layers") if self.is_native() else imposed("1")
             case Condition.SAMPLING_DEFAULTS:
                 return by_request(
                     "its own defaults (temperature 0.8, top_k 40, min_p 0.05) are overridden field by field"
@@ -154,14 +185,33 @@ class LlamaCpp(Adapter):
         return tuple(found)
 
     def version(self, endpoint: Endpoint) -> str | None:
-        props = endpoint.get("/props").json()
-        build = props.get("build_info") if isinstance(props, dict) else None
+        build = _build(endpoint)
+        if self.is_native():
+            return build
         wheel = f"xllamacpp {importlib.metadata.version('xllamacpp')}"
-        return f"{wheel} ({build})" if build and "unknown" not in build else wheel
+        return wheel if build is None else f"{wheel} ({build})"
 
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
         tokens = endpoint.post("/tokenize", {"content": text, "add_special": False}).json()
         return len(tokens["tokens"]) if isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list) else None
+
+
+class LlamaServer(LlamaCpp):
+    """A llama-server that runs already: nothing on this machine says which, it has to say so itself."""
+
+    def is_native(self) -> bool:
+        return True
+
+
+def _has_wheel() -> bool:
+    return importlib.util.find_spec("xllamacpp") is not None
+
+
+def _build(endpoint: Endpoint) -> str | None:
+    """Build number and commit as the server states them; None when it does not know."""
+    props = endpoint.get("/props").json()
+    build = props.get("build_info") if isinstance(props, dict) else None
+    return build if isinstance(build, str) and build and "unknown" not in build else None
 
 
 def _slots(spec: RunSpec) -> int:

@@ -17,7 +17,7 @@ from lab.leash import Leashed
 KEPT_VARIABLES = (
     "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH",
     "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "HF_HOME", "XDG_CACHE_HOME", "LAB_CACHE",
-    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
+    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LAB_LLAMA_SERVER",
 )  # fmt: skip
 """Variables a child process inherits; nothing else, so that no key of the user's shell reaches a log."""
 

@@ -122,7 +122,9 @@ class PublicRun(Frozen):
     """ISO week in which the run was measured, UTC."""
     lab_version: Name
     grade: EvidenceGrade
-    grade_reason: Literal["no-gpu-seen", "engine-not-seen-on-gpu", "nvml", "generated", "imported"]
+    grade_reason: Literal[
+        "no-gpu-seen", "engine-not-seen-on-gpu", "attached-elsewhere", "nvml", "generated", "imported"
+    ]
     table: Table
     engine: Name
     engine_version: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-()]{1,60}$")] | None
@@ -131,6 +133,10 @@ class PublicRun(Frozen):
     quantization: Quantization
     context_limit: int
     gateway: Name | None
+    behind: Name | None = None
+    """The engine inside, where the engine is a packaging of another one."""
+    attached: bool = False
+    """True when the engine ran already: its settings and weights are as declared."""
     profile: LaunchProfile
     varied: tuple[Name, ...]
     """What differs between the runs of this match, for instance `profile.prefix_caching`."""

@@ -19,12 +19,13 @@ import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from lab.environment import Environment, capture
 from lab.errors import EvidenceError, LeakFound
 from lab.evidence import EvidenceStore
 from lab.quality.replies import QualityItem
+from lab.roster import find
 from lab.spec import Frozen
 
 SHORTEST = 4
@@ -33,7 +34,10 @@ SHORTEST = 4
 SHORTEST_ANSWER = 24
 """The same for what a model wrote."""
 
-COMMON = frozenset({"root", "user", "admin", "ubuntu", "debian", "runner", "localhost", "home", "work", "unknown"})
+COMMON = frozenset(
+    "root user admin ubuntu debian runner localhost home work unknown "
+    "engine engines gateway model server inference proxy".split()
+)
 """Names so common that they identify nobody, and that style sheets and prose use."""
 
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
@@ -94,7 +98,12 @@ def private_facts(store: EvidenceStore, run_ids: Iterable[str]) -> frozenset[Pri
         if environment is not None:
             found |= _machine_facts(environment)
         if launch is not None:
-            found |= {("path of the launch", word) for word in launch.argv if "/" in word}
+            series = store.spec(run_id).model.series
+            for word in launch.argv:
+                if word.startswith(("http://", "https://")):
+                    found |= _address_facts(word)
+                elif "/" in word and word != series:  # the series is on every page
+                    found.add(("path of the launch", word))
         found |= {("answer of the model", text) for text in _answers(store, run_id) if len(text) >= SHORTEST_ANSWER}
     return frozenset(
         PrivateFact(kind=kind, value=value)
@@ -199,6 +208,16 @@ def _machine_facts(environment: Environment) -> set[tuple[str, str]]:
         *(("container id", part) for part in re.findall(r"[0-9a-f]{12,64}", environment.cgroup)),
     }
     return facts
+
+
+def _address_facts(url: str) -> set[tuple[str, str]]:
+    """What a URL tells of where an engine runs. The loopback interface is nobody's, and a service that is called
+    as its engine is (docker compose) tells nothing that a page does not say anyway."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    here = host == "localhost" or host == "::1" or host.startswith("127.")
+    facts = set() if here or find(host) else {("host of the engine", host)}
+    return facts if here and parts.path in ("", "/") else facts | {("address of the engine", url)}
 
 
 def _answers(store: EvidenceStore, run_id: str) -> Iterator[str]:

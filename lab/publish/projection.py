@@ -31,7 +31,7 @@ from lab.spec import Frozen
 DIGITS = 4
 """Significant digits of a published measurement; one launch supports no more."""
 
-GradeReason = Literal["no-gpu-seen", "engine-not-seen-on-gpu", "nvml", "generated", "imported"]
+GradeReason = Literal["no-gpu-seen", "engine-not-seen-on-gpu", "attached-elsewhere", "nvml", "generated", "imported"]
 
 
 def project(store: EvidenceStore, run_id: str) -> PublicRun:
@@ -69,6 +69,8 @@ def grade_of(record: RunRecord) -> tuple[EvidenceGrade, GradeReason]:
     entry = find(record.spec.engine)
     if entry is not None and entry.seat == "synthetic":
         return EvidenceGrade.SYNTHETIC, "generated"
+    if record.launch is not None and record.launch.attached_to == "elsewhere":
+        return EvidenceGrade.HARNESS_CHECK, "attached-elsewhere"
     if record.gpu_use is not None and record.gpu_use.engine_seen:
         return EvidenceGrade.REAL_GPU, "nvml"
     seen = record.environment is not None and record.environment.gpus
@@ -102,6 +104,8 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         quantization=spec.quantization,
         context_limit=spec.context_limit,
         gateway=spec.gateway,
+        behind=spec.behind,
+        attached=spec.attached,
         profile=spec.profile,
         varied=status.varied,
         workload=spec.workload,

@@ -194,6 +194,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("week"), run.week, ""),
         (t("engine-version"), run.engine_version or t("state-unknown"), ""),
         (t("column-gateway"), run.gateway or t("value-no-gateway"), ""),
+        *(((t("card-attached"), _attached(run, t), ""),) if run.attached else ()),
         (t("column-model"), f"{model.series} {model.revision}", ""),
         (t("card-weights"), model.weights_sha256 or t("value-no-weights"), "code"),
         (t("card-weights-from"), f"{model.weights_format} / {model.tokenizer} / {model.chat_template}", ""),
@@ -223,3 +224,8 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         "grade_reason": run.grade_reason,
         "facts": facts,
     }
+
+
+def _attached(run: PublicRun, t: Messages) -> str:
+    """How an engine that ran already was reached, and what is taken on trust."""
+    return t("value-attached-around", engine=run.behind) if run.behind else t("value-attached")

@@ -10,8 +10,12 @@ from urllib.parse import quote
 
 import pytest
 
+from lab.engines.attached import SHOWN
 from lab.errors import EvidenceError, LeakFound
-from lab.publish.gate import PrivateFact, inspect, release
+from lab.evidence import EvidenceStore, LaunchRecord
+from lab.plan import RunPlan
+from lab.publish.gate import PrivateFact, inspect, private_facts, release
+from lab.records import Capabilities
 
 HOST = PrivateFact(kind="host name", value="gpu-box-山田")
 FACTS = [
@@ -102,3 +106,39 @@ def test_a_folder_that_is_no_report_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="not a report"):
         release({"en/index.html": b"1"}, tmp_path, [])
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["evidence", "photo.jpg", "thesis.tex"]
+
+
+def test_where_an_attached_engine_runs_is_private(store: EvidenceStore, small_plan: tuple[RunPlan, Path]) -> None:
+    facts = attached_facts(store, small_plan[0], "https://gpu07.lab.example.org:8443/team-a/llm")
+    for page in ("<p>on gpu07.lab.example.org</p>", "see https://gpu07.lab.example.org:8443/team-a/llm/v1"):
+        assert "host of the engine" in {finding.kind for finding in inspect("en/index.html", page.encode(), facts)}
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"])
+def test_the_loopback_interface_is_nobodys(store: EvidenceStore, small_plan: tuple[RunPlan, Path], url: str) -> None:
+    facts = attached_facts(store, small_plan[0], url)
+    assert inspect("en/index.html", f"<p>ask {url}/v1</p>".encode(), facts) == ()
+
+
+def test_a_service_called_as_its_engine_does_not_stop_every_page(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path]
+) -> None:
+    facts = attached_facts(store, small_plan[0], "http://vllm:8000")
+    assert inspect("en/index.html", b"<p>the column of vLLM</p>", facts) == ()
+    assert inspect("en/index.html", b"<p>http://vllm:8000</p>", facts)
+
+
+def attached_facts(store: EvidenceStore, plan: RunPlan, url: str) -> frozenset[PrivateFact]:
+    """What the gate knows of a run that was attached to `url`."""
+    spec = plan.runs[0].spec
+    run_id = store.create(spec, plan="small", plan_digest="p-1", match_id="m-1", varied=())
+    launch = LaunchRecord(
+        engine_version=None,
+        command=SHOWN,
+        argv=(url, spec.model.series),
+        not_expressible=(),
+        capabilities=Capabilities(checks=()),
+        attached_to="elsewhere",
+    )
+    store.write(run_id, "launch.json", launch)
+    return private_facts(store, [run_id])

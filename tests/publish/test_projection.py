@@ -12,7 +12,7 @@ from lab.plan import RunPlan
 from lab.publish.edition import newest_runs, publish_report
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import inspect, private_facts
-from lab.publish.projection import project, rounded
+from lab.publish.projection import grade_of, project, rounded
 from lab.records import EvidenceGrade
 from lab.run import run_one
 
@@ -39,6 +39,14 @@ def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[
     assert public.quality_reason == "not-applicable-seeded-text"
     assert public.levels[0].outcomes == {"success": 4}
     assert public.instrument[0].requests == 4
+
+
+def test_an_engine_on_a_host_the_lab_cannot_look_into_is_a_harness_check(measured: tuple[EvidenceStore, str]) -> None:
+    record = measured[0].read(measured[1])
+    assert record.launch is not None
+    elsewhere = record.launch.model_copy(update={"attached_to": "elsewhere"})
+    grade, reason = grade_of(record.model_copy(update={"launch": elsewhere}))
+    assert (grade, reason) == (EvidenceGrade.HARNESS_CHECK, "attached-elsewhere")
 
 
 def test_public_evidence_holds_no_fact_of_the_host(measured: tuple[EvidenceStore, str]) -> None:
