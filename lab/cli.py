@@ -450,15 +450,15 @@ def launch(
     from lab.showing import describe_launch
 
     found = launches(params, engine, profile)
-    for planned, launch in found:
-        describe_launch(planned, launch, out)
+    for look in found:
+        describe_launch(look, out)
     if dry_run:
         return
     if len(found) != 1:
         raise LabError(
             f"{len(found)} launches are meant, one can be started at a time", "name one with --engine and --profile"
         )
-    serve(found[0][0], lambda words: err.print(words, soft_wrap=True))
+    serve(found[0].planned, lambda words: err.print(words, soft_wrap=True))
 
 
 @app.command("reference-engine", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -470,6 +470,18 @@ def reference_engine(
     from lab.load.reference import main as serve
 
     raise typer.Exit(serve(["--port", str(port), *context.args]))
+
+
+@model_app.command("digest")
+def digest(name: Annotated[str, typer.Argument(metavar="NAME", help="A file of params/models/")]) -> None:
+    """Print the digest of a model's weights as they lie here, to pin them in its file."""
+    from lab import weights
+
+    file = weights.read_model(name)
+    found = weights.pin(name, file)
+    out.print(f"weights_sha256: {found}", soft_wrap=True)
+    if file.model.weights_sha256 not in (None, found):
+        raise LabError(f"params/models/{name}.yaml names other bytes: {file.model.weights_sha256}")
 
 
 @model_app.command("fetch")

@@ -9,10 +9,9 @@ from rich.text import Text
 
 from lab.bench import BenchResult
 from lab.conditions import WHY
-from lab.engines.base import Launch
 from lab.errors import nearest
 from lab.evidence import EvidenceStore
-from lab.plan import PlannedRun
+from lab.launching import Look
 from lab.records import Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
@@ -56,10 +55,12 @@ def describe_engine(name: str, out: Console) -> None:
             out.print(f"  {part:<8}{engine_message(LANG, entry.key, part)}", soft_wrap=True)
 
 
-def describe_launch(planned: PlannedRun, launch: Launch, out: Console) -> None:
+def describe_launch(look: Look, out: Console) -> None:
     """The exact command, then condition by condition what sets it and why it has to be equal."""
-    spec = planned.spec
+    spec, planned, launch = look.planned.spec, look.planned, look.launch
     out.print(f"[bold]{spec.engine}[/], profile {spec.profile.name}, {planned.group.table}")
+    for step in look.build:
+        out.print(Text(f"{step.name}: {shell_words(step.shown)}"), soft_wrap=True)
     variables = [f"{name}={value}" for name, value in launch.env.items()]
     out.print(Text(shell_words((*variables, *launch.shown))), soft_wrap=True)
     for name, text in launch.files.items():

@@ -111,6 +111,11 @@ class EngineAttachment:
             time.sleep(POLL_EVERY_S)
         return time.perf_counter()
 
+    @property
+    def ended(self) -> bool:
+        """False: whether its process lives is not ours to see; `check_alive` asks it."""
+        return False
+
     def check_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise EngineDied when it does not answer as ready any more.
 
