@@ -70,9 +70,12 @@ def _root(
 @app.command()
 def plan(params: Params) -> None:
     """Show the run plan, the fixed columns and every problem, before anything starts."""
+    from lab.environment import capture
     from lab.plan import find_problems, load_plan
-    from lab.showing import ladder_words
+    from lab.showing import ladder_words, support_words
+    from lab.support import read_support
 
+    known, machine = read_support(), capture()
     loaded = load_plan(params)
     first = loaded.runs[0].spec
     out.print(f"Plan {loaded.name}: {len(loaded.runs)} runs, {loaded.repeats} launch(es) of each")
@@ -93,6 +96,7 @@ def plan(params: Params) -> None:
         )
         suite = spec.quality
         table.add_row("quality suite", f"{suite.name} {suite.version}" if suite else "not applicable: seeded text")
+        table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))
         out.print(table)

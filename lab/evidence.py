@@ -74,6 +74,7 @@ from lab.records import (
     Sample,
 )
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
+from lab.support import Verdict
 from lab.version import __version__
 from lab.weights import sha256_of
 
@@ -134,6 +135,8 @@ class LaunchRecord(Frozen):
     None: the lab launched it."""
     gateway_version: str | None = None
     """As the gateway states it; None when there is none, or it does not say."""
+    support: Verdict | None = None
+    """What the support table said; None: it was not asked."""
     warnings: tuple[str, ...] = ()
     """What was noticed while launching, for instance a version outside the range the adapter was written for."""
 

@@ -14,6 +14,7 @@ from lab.endpoint import split_url
 from lab.engines import INSIDE, adapter_for, adapter_of
 from lab.engines.attachment import attached_endpoint, find_fault
 from lab.engines.base import Adapter, Place
+from lab.environment import capture
 from lab.errors import EndpointError, LabError, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
@@ -32,6 +33,7 @@ from lab.spec import (
     digest,
     match_id,
 )
+from lab.support import look_up, read_support
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -226,7 +228,17 @@ def load_plan(path: Path) -> RunPlan:
 def find_problems(plan: RunPlan) -> tuple[LabError, ...]:
     """What on this machine would stop the plan: missing engines, missing weights, settings that do not fit."""
     problems: list[LabError] = []
+    known, machine = read_support(), capture()
     for run in plan.runs:
+        verdict = look_up(known, run.spec, machine)
+        if verdict.support == "refused":
+            row = verdict.rows[0]
+            problems.append(
+                LabError(
+                    f"{run.spec.engine} does not serve {run.spec.model.series} so: {row.source} (read {row.read})",
+                    "change the plan, or the row in params/support.yaml",
+                )
+            )
         spec, adapter = run.spec, adapter_of(run.spec)
         if run.url is not None:
             fault = find_fault(adapter, attached_endpoint(run.url, adapter.api_path), spec)

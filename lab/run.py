@@ -42,6 +42,7 @@ from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
 from lab.records import Event, Outcome, Preparation, RunState
 from lab.serving import Serving, bring_up
+from lab.support import look_up, read_support
 from lab.watch import RunWatch, other_cores
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
@@ -179,6 +180,7 @@ class Run:
                     effective=effective,
                     surface=adapter.surface,
                     attached_to=serving.attached_to,
+                    support=look_up(read_support(), spec, environment),
                     gateway_version=adapter.gateway_version(engine.endpoint),
                     warnings=tuple(warnings),
                 ),

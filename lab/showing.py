@@ -9,16 +9,36 @@ from rich.text import Text
 
 from lab.bench import BenchResult
 from lab.conditions import WHY
+from lab.environment import Environment
 from lab.errors import nearest
 from lab.evidence import EvidenceStore
 from lab.launching import Look
 from lab.records import Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
-from lab.spec import Workload
+from lab.spec import RunSpec, Workload
+from lab.support import Support, SupportTable, look_up
+
+SUPPORT_WORDS: dict[Support, str] = {
+    "supported": "supported",
+    "beta": "supported as beta",
+    "plugin": "supported by a plugin that is not part of the engine",
+    "refused": "refused",
+    "unknown": "unknown: no row of params/support.yaml speaks of it, which is not a no",
+    "other-hardware": "supported, on hardware this machine does not have",
+}
 
 LANG = "en"
 """The terminal speaks English; the sentences are those of the report."""
+
+
+def support_words(spec: RunSpec, table: SupportTable, machine: Environment) -> str:
+    """What the support table says of one run on this machine, with its sources."""
+    verdict = look_up(table, spec, machine)
+    said = f"{spec.engine}: {SUPPORT_WORDS[verdict.support]}"
+    return said + "".join(
+        f"\n  {row.source}, read {row.read}{f'; {row.note}' if row.note else ''}" for row in verdict.rows
+    )
 
 
 def describe_roster(out: Console) -> None:

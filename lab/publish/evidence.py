@@ -40,10 +40,13 @@ from lab.spec import (
     Table,
     Workload,
 )
+from lab.support import Support
 
 Week = Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
 Sentence = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^<>\x00-\x1f/\\]*$")]
 """Short plain text without markup, control characters or path separators."""
+Source = Annotated[str, StringConstraints(max_length=340, pattern=r"^[^<>\x00-\x1f\\]*$")]
+"""Where something public is written: a document, a section, a commit."""
 Argument = Annotated[str, StringConstraints(max_length=120, pattern=r"^[A-Za-z0-9 ._:=,+\-{}\[\]\"<>]*$")]
 """One argument of a redacted command; a path is `<model>`, a port `<port>`."""
 
@@ -155,6 +158,10 @@ class PublicRun(Frozen):
     """Levels of the instrument check; only for the reference engine."""
     certificate: Certificate | None = None
     """The certificate of the instrument this run stands on; None: it was not calibrated on this machine."""
+    support: Support | None = None
+    """What the support table said of this combination; None: it was not asked."""
+    support_sources: tuple[Source, ...] = ()
+    """The sources of its rows."""
     machine: MachineClass
     isolation: Literal["exclusive", "shared"] | None = None
     """What the team declared of the machine."""

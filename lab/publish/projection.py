@@ -87,7 +87,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
     assert record.environment is not None and record.launch is not None and record.preparation is not None
     grade, grade_reason = grade_of(record)
     year, week, _ = status.started_at.isocalendar()
-    preparation = record.preparation
+    preparation, support = record.preparation, record.launch.support
     return PublicRun(
         run_id=record.run_id,
         spec_digest=spec.spec_digest,
@@ -129,6 +129,8 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         quality_reason=_quality_reason(record),
         instrument=tuple(map(_instrument, record.instrument)),
         certificate=_certificate(record.certificate),
+        support=support.support if support else None,
+        support_sources=tuple(f"{row.source}, read {row.read}" for row in support.rows) if support else (),
         machine=record.environment.machine_class,
         isolation=spec.isolation,
         host_use=_rounded_fields(record.host_use),

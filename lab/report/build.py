@@ -208,6 +208,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("column-quality"), quality, ""),
         (t("card-machine"), columns.hardware(run.machine, t), ""),
         *(((t("card-phases"), phases, ""),) if phases else ()),
+        (t("card-support"), columns.support(run, t), ""),
         (t("card-isolation"), columns.isolation(run, t), ""),
         *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
         (t("certificate"), gauge.certificate_text(run, t), ""),

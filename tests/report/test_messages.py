@@ -74,6 +74,7 @@ def families() -> set[str]:
     keys |= {f"content-{content}" for content in choices(Workload, "content")}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
+    keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
     keys |= {f"isolation-{said}" for said in ("not-declared", *choices(PublicRun, "isolation"))}
     return keys
 
