@@ -16,7 +16,8 @@ from lab.leash import Leashed
 
 KEPT_VARIABLES = (
     "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH",
-    "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "HF_HOME", "XDG_CACHE_HOME", "LAB_CACHE",
+    "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "HF_HOME", "XDG_CACHE_HOME", "LAB_CACHE", "LAB_ENGINES",
+    "LAB_VLLM", "LAB_SGLANG",
     "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
 )  # fmt: skip
 """Variables a child process inherits; nothing else, so that no key of the user's shell reaches a log."""
