@@ -31,13 +31,10 @@ from lab.engines.base import (
     imposed,
     left,
 )
+from lab.engines.parsers import parsers_for
 from lab.engines.process import child_environment
 from lab.records import Effective, How, Phase
 from lab.spec import RunSpec
-
-TOOL_PARSERS = {"qwen3": "hermes", "qwen3-coder": "qwen3_coder", "qwen3.5": "qwen3_coder", "gemma4": "gemma4",
-                "mistral": "mistral"}  # fmt: skip
-"""Parser family → name on the command line."""
 
 KV_FORMATS = {"BF16": "bf16", "FP8": "fp8", "NVFP4": "nvfp4"}
 TEMPLATE_VARIABLES = frozenset({"enable_thinking", "thinking_budget"})
@@ -270,13 +267,11 @@ def _tool_parser(want: Wanted, spec: RunSpec) -> Expressed:
     cap = ("--tool-max-tokens", str(spec.context_limit))
     if want.value is None:
         return Expressed(How.LEFT, argv=cap, note="by model, from its own table; the model names no parser family")
-    name = TOOL_PARSERS.get(str(want.value))
-    if name is None:
-        known = ", ".join(sorted(TOOL_PARSERS))
-        return Expressed(
-            How.NOT_EXPRESSIBLE, argv=cap, note=f"no parser is known for the family {want.value}; known: {known}"
-        )
-    return by_argv("--tool-call-parser", name, *cap, note="a request with tools loses its response_format")
+    parsers = parsers_for(str(want.value), Atlas.key)
+    if parsers is None or parsers.tool is None:
+        note = f"no parser of it is known for the family {want.value}"
+        return Expressed(How.NOT_EXPRESSIBLE, argv=cap, note=note)
+    return by_argv("--tool-call-parser", parsers.tool, *cap, note="a request with tools loses its response_format")
 
 
 def _first_time(mark: re.Pattern[str], log: str) -> datetime | None:

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import yaml
 
@@ -39,6 +39,7 @@ from lab.engines.base import (
     left,
     on_off,
 )
+from lab.engines.parsers import parsers_for
 from lab.engines.process import child_environment
 from lab.errors import ParamsError
 from lab.records import Effective, How, Phase
@@ -51,10 +52,6 @@ START_REPORT = "startup.json"
 EXAMPLES_VARIABLE = "LAB_TRTLLM_EXAMPLES"
 EXAMPLES = Path("/app/tensorrt_llm/examples")
 """The examples folder of the release image; the wheel does not carry it."""
-
-TOOL_PARSERS = {"qwen3": "qwen3", "qwen3-coder": "qwen3_coder", "deepseek-v3": "deepseek_v3", "gemma4": "gemma4"}
-REASONING_PARSERS = {"qwen3": "qwen3", "qwen3.5": "qwen3_5", "deepseek-r1": "deepseek-r1", "gemma4": "gemma4"}
-"""Parser family → name on the command line of 1.4; a family that is not here has none."""
 
 KV_FORMATS = {"FP8": "fp8", "NVFP4": "nvfp4"}
 """Formats of the KV cache that can be asked for; others are the checkpoint's (auto)."""
@@ -185,9 +182,9 @@ class TrtLlm(Adapter):
             case Condition.CHAT_TEMPLATE_KWARGS:
                 return by_request()
             case Condition.TOOL_PARSER:
-                return _parser(want, "--tool_parser", TOOL_PARSERS, "a request without tool_choice calls no tool")
+                return _parser(want, "tool", "a request without tool_choice calls no tool")
             case Condition.REASONING_PARSER:
-                return _parser(want, "--reasoning_parser", REASONING_PARSERS)
+                return _parser(want, "reasoning")
             case Condition.GRAMMAR_BACKEND:
                 note = None if want.value else "its own default is none, and every schema would be refused"
                 return by_config("guided_decoding_backend", want.value or "xgrammar", note)
@@ -251,9 +248,9 @@ class TrtLlm(Adapter):
             seconds: dict[str, float] = {}
             for name, took_s in _steps(records):
                 seconds[name] = seconds.get(name, 0.0) + took_s
+            return tuple(Phase(name=name, seconds=took_s, source="file") for name, took_s in seconds.items())
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return ()
-        return tuple(Phase(name=name[:80], seconds=took_s, source="file") for name, took_s in seconds.items())
 
     def _address(self, command: Command, spec: RunSpec, place: Place) -> Command:
         config = place.folder / CONFIG_FILE
@@ -336,7 +333,7 @@ class TrtLlmEngine(TrtLlm):
             case Condition.TOOL_PARSER | Condition.REASONING_PARSER:
                 if want.value is None:
                     return left("none: the model names no parser family")
-                return cannot("no flag of this release was read")
+                return cannot("the names of this release's parsers were not read")
             case Condition.METRICS:
                 return Expressed(
                     How.SET,
@@ -417,13 +414,14 @@ def _drafts(spec: RunSpec) -> Expressed:
     )
 
 
-def _parser(want: Wanted, flag: str, names: Mapping[str, str], note: str | None = None) -> Expressed:
+def _parser(want: Wanted, kind: Literal["tool", "reasoning"], note: str | None = None) -> Expressed:
     if want.value is None:
         return left("none: the model names no parser family")
-    name = names.get(str(want.value))
-    if name is None:
-        return cannot(f"it has no parser for the family {want.value}; its names: {', '.join(sorted(names.values()))}")
-    return by_argv(flag, name, note=note)
+    parsers = parsers_for(str(want.value), TrtLlm.key)
+    if parsers is None:
+        return cannot(f"no parser of it is known for the family {want.value}")
+    name = parsers.tool if kind == "tool" else parsers.reasoning
+    return left("none: the family has none") if name is None else by_argv(f"--{kind}_parser", name, note=note)
 
 
 def _read(condition: Condition, value: bool | int, source: str) -> Effective:
@@ -480,6 +478,7 @@ def _interpreter() -> str:
     if program is not None:
         with contextlib.suppress(OSError):
             first = Path(program).read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
-            if first.startswith("#!") and "env" not in first:
-                return first[2:].split()[0]
+            words = first.removeprefix("#!").split()
+            if first.startswith("#!") and words:
+                return words[-1] if Path(words[0]).name == "env" else words[0]
     return "python3"
