@@ -418,5 +418,5 @@ def _without_paths(words: tuple[str, ...], place: Place) -> tuple[str, ...]:
     named = ((place.weights, "<model>"), (place.chat_template, "<template>"), (place.artefact, "<artefact>"))
     for path, name in (*named, (place.folder, "<folder>")):
         if path is not None and path != Path():
-            words = tuple(word.replace(str(path), name) for word in words)
+            words = tuple(word.replace(f"{path}/", f"{name}:").replace(str(path), name) for word in words)
     return words

@@ -196,7 +196,7 @@ class TrtLlm(Adapter):
                         "TRTLLM_STARTUP_PROFILE_OUTPUT": str(place.folder / START_REPORT),
                     },
                     config={"return_perf_metrics": True, "enable_iter_perf_stats": True},
-                    note="its /metrics empties when it is read, so only /prometheus/metrics is",
+                    note="its page of iterations empties when it is read, so only its Prometheus page is",
                 )
             case Condition.REQUEST_LOG:
                 return left("log level info; no flag for requests was found")
@@ -258,7 +258,7 @@ class TrtLlm(Adapter):
             command.add("--served_model_name", self.served_name(spec))
             .add("--host", HOST)
             .add("--port", place.port, shown=("--port", "<port>"))
-            .add(self.config_flag, config, shown=(self.config_flag, f"<folder>/{CONFIG_FILE}"))
+            .add(self.config_flag, config, shown=(self.config_flag, "<config>"))
         )
 
 
@@ -338,7 +338,7 @@ class TrtLlmEngine(TrtLlm):
                 return Expressed(
                     How.SET,
                     config={"return_perf_metrics": True, "enable_iter_perf_stats": True},
-                    note="its /metrics empties when it is read, so only /prometheus/metrics is",
+                    note="its page of iterations empties when it is read, so only its Prometheus page is",
                 )
             case Condition.TELEMETRY:
                 return by_env("no flag of this release", TRTLLM_NO_USAGE_STATS="1")

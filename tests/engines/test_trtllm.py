@@ -26,7 +26,7 @@ from tests.engines.load_once import once
 from tests.engines.qwen3 import MODEL, qwen3
 
 PYTORCH = (
-    "trtllm-serve <model> --served_model_name Qwen3-8B --host 127.0.0.1 --port <port> --config <folder>/trtllm.yaml "
+    "trtllm-serve <model> --served_model_name Qwen3-8B --host 127.0.0.1 --port <port> --config <config> "
     "--max_seq_len 4096 --max_batch_size 64 --max_num_tokens 8192 --enable_chunked_prefill --tp_size 1 --pp_size 1 "
     "--generation-config trtllm --tool_parser qwen3 --reasoning_parser qwen3 --no-telemetry"
 )
@@ -43,7 +43,7 @@ torch_compile_config: null
 """
 ENGINE = (
     "trtllm-serve <artefact> --tokenizer <model> --backend tensorrt --served_model_name Qwen3-8B --host 127.0.0.1 "
-    "--port <port> --extra_llm_api_options <folder>/trtllm.yaml"
+    "--port <port> --extra_llm_api_options <config>"
 )
 STEPS = (
     "python convert_checkpoint.py --model_dir <model> --output_dir <checkpoint> --dtype bfloat16 --tp_size 1 "
