@@ -112,13 +112,24 @@ def capture() -> Environment:
 
 
 def page_cache_share(path: Path) -> float | None:
-    """Share of a file that already is in memory, 0 to 1; None where the system cannot tell.
+    """Share of a file, or of all files of a folder, that already is in memory, 0 to 1; None where it cannot be told.
 
     Source: mincore(2), one byte for each page.
     """
-    if sys.platform != "linux" or not (size := path.stat().st_size):
+    if sys.platform != "linux":
         return None
+    files = [inner for inner in path.rglob("*") if inner.is_file()] if path.is_dir() else [path]
+    counts = [_resident_pages(file) for file in files if file.stat().st_size]
+    whole = [count for count in counts if count is not None]
+    if not whole or len(whole) < len(counts):
+        return None
+    return sum(resident for resident, _ in whole) / sum(pages for _, pages in whole)
+
+
+def _resident_pages(path: Path) -> tuple[int, int] | None:
+    """Pages of a file in memory, and all its pages."""
     libc = ctypes.CDLL(None, use_errno=True)
+    size = path.stat().st_size
     pages = -(-size // mmap.PAGESIZE)
     resident = (ctypes.c_ubyte * pages)()
     # a private writable mapping, because ctypes needs a writable buffer to take an address; nothing is written
@@ -129,7 +140,7 @@ def page_cache_share(path: Path) -> float | None:
         window = ctypes.c_char.from_buffer(view)
         failed = libc.mincore(ctypes.c_void_p(ctypes.addressof(window)), ctypes.c_size_t(size), resident)
         del window
-    return None if failed else sum(byte & 1 for byte in resident) / pages
+    return None if failed else (sum(byte & 1 for byte in resident), pages)
 
 
 def _gpus() -> tuple[tuple[Gpu, ...], str | None]:

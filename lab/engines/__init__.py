@@ -6,7 +6,9 @@ from lab.engines.atlas import Atlas
 from lab.engines.base import Adapter
 from lab.engines.llamacpp import LlamaCpp
 from lab.engines.reference import Reference
+from lab.engines.sglang import Sglang
 from lab.engines.trtllm import TrtLlm, TrtLlmEngine
+from lab.engines.vllm import Vllm
 from lab.errors import ParamsError, nearest
 from lab.roster import find
 
@@ -15,8 +17,10 @@ __all__ = ["ENGINES", "Adapter", "adapter_for"]
 ENGINES: dict[str, Adapter] = {
     adapter.key: adapter
     for adapter in (
+        Vllm(),
         TrtLlm(),
         TrtLlmEngine(),
+        Sglang(),
         Atlas(),
         LlamaCpp(),
         Reference(),

@@ -175,6 +175,9 @@ class Adapter(ABC):
     """Where it listens when nobody says anything."""
     surface: Literal["parser", "unverified"] = "unverified"
     """`parser`: every option it renders is in `contracts/`, which was read from the engine's own parser."""
+    contract: str | None = None
+    """File of `contracts/` without its ending: what the parser said, or, where `surface` is unverified, what was
+    transcribed; None: neither."""
     versions: tuple[str, str] | None = None
     """First version it was written for, and the first one it was not; None: any."""
     ready_path = "/health"
@@ -385,6 +388,7 @@ class Command:
 
     argv: list[str] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
 
     def add(self, *words: object, shown: tuple[object, ...] | None = None) -> Command:
         """Append words; `shown` replaces them in the publishable command."""
@@ -396,9 +400,14 @@ class Command:
         """Append `name value` unless the value is None."""
         return self if value is None else self.add(name, value)
 
-    def launch(self, env: dict[str, str] | None = None) -> Launch:
+    def put(self, name: str, value: object) -> Command:
+        """Set a variable of the environment."""
+        self.env[name] = str(value)
+        return self
+
+    def launch(self, env: Mapping[str, str] | None = None) -> Launch:
         """The finished command."""
-        return Launch(tuple(self.argv), env or {}, tuple(self.shown))
+        return Launch(tuple(self.argv), {**self.env, **(env or {})}, tuple(self.shown))
 
 
 def on_off(want: Wanted, on: tuple[object, ...], off: tuple[object, ...], default: str) -> Expressed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -54,9 +54,10 @@ class Contract(Frozen):
     request_fields: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """Route → the only fields a request may carry; empty: unknown fields are ignored."""
 
-    def option(self, name: str) -> Option | None:
-        """The option of this spelling; None when the engine has none."""
-        return next((option for option in self.options if name in option.names), None)
+    @cached_property
+    def by_name(self) -> dict[str, Option]:
+        """Every spelling and its option."""
+        return {name: option for option in self.options for name in option.names}
 
     def problems(self, words: Sequence[str]) -> tuple[str, ...]:
         """Everything in a command's options that the engine would refuse or warn about, in words.
@@ -73,9 +74,9 @@ class Contract(Frozen):
                 continue
             name, equals, value = word.partition("=")
             base, dot, _ = name.partition(".")
-            option = self.option(name) or (self.option(base) if dot else None)
+            option = self.by_name.get(name) or (self.by_name.get(base) if dot else None)
             if option is None:
-                near = nearest(name, [spelling for known in self.options for spelling in known.names])
+                near = nearest(name, self.by_name)
                 found.append(f"{self.engine} has no option {name}" + (f"; did you mean {near}?" if near else ""))
                 while rest and not _is_option(rest[0]):
                     rest.pop(0)

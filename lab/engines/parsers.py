@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from lab.conditions import Wanted
+from lab.engines.base import Expressed, by_argv, cannot, left
 from lab.errors import ParamsError, nearest
 
 
@@ -128,3 +131,20 @@ def parsers_for(family: str, engine: str) -> Parsers | None:
             "correct 'family' in the model file, or leave it out: then no parser is set on any engine",
         )
     return PARSERS[family].get(engine)
+
+
+def parser_words(want: Wanted, engine: str, kind: Literal["tool", "reasoning"], *words: str) -> Expressed:
+    """The parser of the wanted family as `words` of the command and the parser's name.
+
+    Raises:
+        ParamsError: nobody has listed this family.
+    """
+    if want.value is None:
+        return left("none: the model file names no family")
+    parsers = parsers_for(str(want.value), engine)
+    if parsers is None:
+        return cannot(f"no {kind} parser is known for the family {want.value}")
+    name = parsers.tool if kind == "tool" else parsers.reasoning
+    if name is None:
+        return left(f"none: the family {want.value} needs none")
+    return by_argv(*words, name)

@@ -14,8 +14,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import yaml
 
@@ -39,7 +40,7 @@ from lab.engines.base import (
     left,
     on_off,
 )
-from lab.engines.parsers import parsers_for
+from lab.engines.parsers import parser_words
 from lab.engines.process import child_environment
 from lab.errors import ParamsError
 from lab.records import Effective, How, Phase
@@ -63,6 +64,7 @@ class TrtLlm(Adapter):
     key = "trtllm"
     default_port = 8000
     versions = ("1.4.0rc0", "1.5")
+    contract = "trtllm-1.4"
     metrics_path = "/prometheus/metrics"  # /metrics is JSON and empties when it is read
     metric_names: ClassVar[Mapping[str, str]] = {
         "running": "trtllm_num_requests_running",
@@ -113,7 +115,10 @@ class TrtLlm(Adapter):
             )
 
     def base(self, spec: RunSpec, place: Place) -> Command:
-        return self._address(Command().add("trtllm-serve").add(place.weights, shown=("<model>",)), spec, place)
+        command = Command().add("trtllm-serve").add(place.weights, shown=("<model>",))
+        command.put("TRTLLM_PROFILE_STARTUP", 1)
+        command.put("TRTLLM_STARTUP_PROFILE_OUTPUT", place.folder / START_REPORT)
+        return self._address(command, spec, place)
 
     def express(self, want: Wanted, spec: RunSpec, place: Place) -> Expressed:
         match want.condition:
@@ -182,19 +187,16 @@ class TrtLlm(Adapter):
             case Condition.CHAT_TEMPLATE_KWARGS:
                 return by_request()
             case Condition.TOOL_PARSER:
-                return _parser(want, "tool", "a request without tool_choice calls no tool")
+                parser = parser_words(want, TrtLlm.key, "tool", "--tool_parser")
+                return replace(parser, note=parser.note or "a request without tool_choice calls no tool")
             case Condition.REASONING_PARSER:
-                return _parser(want, "reasoning")
+                return parser_words(want, TrtLlm.key, "reasoning", "--reasoning_parser")
             case Condition.GRAMMAR_BACKEND:
                 note = None if want.value else "its own default is none, and every schema would be refused"
                 return by_config("guided_decoding_backend", want.value or "xgrammar", note)
             case Condition.METRICS:
                 return Expressed(
                     How.SET,
-                    env={
-                        "TRTLLM_PROFILE_STARTUP": "1",
-                        "TRTLLM_STARTUP_PROFILE_OUTPUT": str(place.folder / START_REPORT),
-                    },
                     config={"return_perf_metrics": True, "enable_iter_perf_stats": True},
                     note="its page of iterations empties when it is read, so only its Prometheus page is",
                 )
@@ -267,6 +269,7 @@ class TrtLlmEngine(TrtLlm):
 
     key = "trtllm-engine"
     versions = ("1.0", "1.3")
+    contract = "trtllm-engine-1.2"
     has_build = True
     programs = ("trtllm-serve", "trtllm-build")
     config_flag = "--extra_llm_api_options"
@@ -334,12 +337,6 @@ class TrtLlmEngine(TrtLlm):
                 if want.value is None:
                     return left("none: the model names no parser family")
                 return cannot("the names of this release's parsers were not read")
-            case Condition.METRICS:
-                return Expressed(
-                    How.SET,
-                    config={"return_perf_metrics": True, "enable_iter_perf_stats": True},
-                    note="its page of iterations empties when it is read, so only its Prometheus page is",
-                )
             case Condition.TELEMETRY:
                 return by_env("no flag of this release", TRTLLM_NO_USAGE_STATS="1")
             case _:
@@ -412,16 +409,6 @@ def _drafts(spec: RunSpec) -> Expressed:
             "speculative_config.max_draft_len": spec.profile.speculative_tokens,
         },
     )
-
-
-def _parser(want: Wanted, kind: Literal["tool", "reasoning"], note: str | None = None) -> Expressed:
-    if want.value is None:
-        return left("none: the model names no parser family")
-    parsers = parsers_for(str(want.value), TrtLlm.key)
-    if parsers is None:
-        return cannot(f"no parser of it is known for the family {want.value}")
-    name = parsers.tool if kind == "tool" else parsers.reasoning
-    return left("none: the family has none") if name is None else by_argv(f"--{kind}_parser", name, note=note)
 
 
 def _read(condition: Condition, value: bool | int, source: str) -> Effective:

@@ -85,8 +85,8 @@ def test_sampling_is_sent_under_the_engines_own_names(specs: dict[str, RunSpec])
 
 
 def test_an_engine_without_a_launcher_says_so() -> None:
-    with pytest.raises(ParamsError, match="no launcher for SGLang"):
-        adapter_for("SGLang")
+    with pytest.raises(ParamsError, match="no launcher for TGI"):
+        adapter_for("TGI")
     assert adapter_for("llama-server") is ENGINES["llama.cpp"]
 
 

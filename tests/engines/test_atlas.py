@@ -44,7 +44,8 @@ def test_the_exact_command() -> None:
 
 
 def test_every_option_is_one_the_transcription_names() -> None:
-    contract = read_contract("atlas-1.0.0-beta")
+    assert ADAPTER.surface == "unverified" and ADAPTER.contract is not None
+    contract = read_contract(ADAPTER.contract)
     assert contract.read_from
     for profile in (
         {},

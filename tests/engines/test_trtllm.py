@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,6 @@ STEPS = (
     "--max_seq_len 4096 --max_num_tokens 8192 --max_beam_width 1 --workers 1",
 )
 PLACE = Place(Path("/models/qwen"), 8123, Path("/bundle"), artefact=Path("/cache/a"))
-CONTRACTS = {"trtllm": "trtllm-1.4", "trtllm-engine": "trtllm-engine-1.2"}
 
 
 def rendered(engine: str, spec: RunSpec) -> Launch:
@@ -89,20 +89,32 @@ def test_the_engine_backend_serves_what_was_built() -> None:
     ]
 
 
-def test_every_option_and_every_config_path_is_one_the_transcription_names() -> None:
-    changes = (
-        {},
-        {"prefix_caching": True, "chunked_prefill": False, "cuda_graphs": False, "torch_compile": True},
-        {"memory_fraction": 0.5, "grammar_backend": "llguidance", "tensor_parallel": 2},
-    )
-    drafts = {"speculative": "ngram", "speculative_tokens": 4}
-    for engine, name in CONTRACTS.items():
-        contract = read_contract(name)
-        assert contract.read_from
-        for profile in (*changes, *([drafts] if engine == "trtllm" else [])):
-            launch = rendered(engine, qwen3(engine, profile))
-            assert contract.problems(launch.argv[2:]) == ()
-            assert set(dotted(yaml.safe_load(launch.files[CONFIG_FILE]))) <= set(contract.config)
+SWITCHES = (None, True, False)
+
+
+@pytest.mark.parametrize("engine", ["trtllm", "trtllm-engine"])
+def test_every_option_and_every_config_path_is_one_the_transcription_names(engine: str) -> None:
+    adapter = adapter_for(engine)
+    assert adapter.surface == "unverified" and adapter.contract is not None
+    contract = read_contract(adapter.contract)
+    assert contract.read_from
+    values: list[dict[str, object]] = [
+        {"prefix_caching": cached, "chunked_prefill": chunked, "cuda_graphs": graphs, "torch_compile": compiled}
+        for cached, chunked, graphs, compiled in product(SWITCHES, repeat=4)
+    ]
+    values += [
+        {"memory_fraction": 0.5, "grammar_backend": "llguidance", "tensor_parallel": 2, "pipeline_parallel": 2},
+        {"kv_cache_tokens": None, "max_num_seqs": None, "max_batched_tokens": None},
+    ]
+    if engine == "trtllm":
+        values.append({"speculative": "ngram", "speculative_tokens": 4})
+    for profile in values:
+        launch = rendered(engine, qwen3(engine, profile))
+        assert contract.problems(launch.argv[2:]) == (), profile
+        assert set(dotted(yaml.safe_load(launch.files[CONFIG_FILE]))) <= set(contract.config), profile
+
+
+def test_every_option_of_the_build_is_one_its_parsers_take() -> None:
     convert, build = adapter_for("trtllm-engine").build_steps(qwen3("trtllm-engine"), PLACE)
     assert read_contract("convert_checkpoint-1.2").problems(convert.argv[2:]) == ()
     assert read_contract("trtllm-build-1.2").problems(build.argv[1:]) == ()
