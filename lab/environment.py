@@ -35,6 +35,8 @@ class Gpu(Frozen):
     uuid: str
     driver: str
     memory_mib: int | None
+    architecture: str | None = None
+    """For instance sm_90; None when the driver's tools do not tell the compute capability."""
 
 
 class Environment(Frozen):
@@ -63,6 +65,12 @@ class Environment(Frozen):
     """One minute, at the start of the run: a busy machine measures badly."""
     cgroup: str
     """First line of /proc/self/cgroup: in a container it holds the container's id."""
+
+    @property
+    def gpu_architecture(self) -> str | None:
+        """The one architecture of every GPU here, for instance sm_90; None: not known, or they differ."""
+        found = {gpu.architecture for gpu in self.gpus}
+        return found.pop() if len(found) == 1 else None
 
     @property
     def machine_class(self) -> MachineClass:
@@ -104,13 +112,24 @@ def capture() -> Environment:
 
 
 def page_cache_share(path: Path) -> float | None:
-    """Share of a file that already is in memory, 0 to 1; None where the system cannot tell.
+    """Share of a file, or of all files of a folder, that already is in memory, 0 to 1; None where it cannot be told.
 
     Source: mincore(2), one byte for each page.
     """
-    if sys.platform != "linux" or not (size := path.stat().st_size):
+    if sys.platform != "linux":
         return None
+    files = [inner for inner in path.rglob("*") if inner.is_file()] if path.is_dir() else [path]
+    counts = [_resident_pages(file) for file in files if file.stat().st_size]
+    whole = [count for count in counts if count is not None]
+    if not whole or len(whole) < len(counts):
+        return None
+    return sum(resident for resident, _ in whole) / sum(pages for _, pages in whole)
+
+
+def _resident_pages(path: Path) -> tuple[int, int] | None:
+    """Pages of a file in memory, and all its pages."""
     libc = ctypes.CDLL(None, use_errno=True)
+    size = path.stat().st_size
     pages = -(-size // mmap.PAGESIZE)
     resident = (ctypes.c_ubyte * pages)()
     # a private writable mapping, because ctypes needs a writable buffer to take an address; nothing is written
@@ -121,30 +140,48 @@ def page_cache_share(path: Path) -> float | None:
         window = ctypes.c_char.from_buffer(view)
         failed = libc.mincore(ctypes.c_void_p(ctypes.addressof(window)), ctypes.c_size_t(size), resident)
         del window
-    return None if failed else sum(byte & 1 for byte in resident) / pages
+    return None if failed else (sum(byte & 1 for byte in resident), pages)
 
 
 def _gpus() -> tuple[tuple[Gpu, ...], str | None]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return (), "no NVIDIA driver tools on this machine"
-    fields = "name,uuid,driver_version,memory.total"
     try:
-        done = subprocess.run(
-            [program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
+        rows = [row for row in _ask(program, "name,uuid,driver_version,memory.total") if len(row) == 4]
+        # asked apart: a driver that does not know the field answers nothing at all
+        capabilities = {row[0]: row[1] for row in _ask(program, "uuid,compute_cap") if len(row) == 2}
     except (OSError, subprocess.TimeoutExpired) as problem:
         return (), f"nvidia-smi did not answer: {type(problem).__name__}"
-    rows = [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines() if line.count(",") == 3]
     gpus = tuple(
-        Gpu(name=name, uuid=uuid, driver=driver, memory_mib=int(memory) if memory.isdigit() else None)
+        Gpu(
+            name=name,
+            uuid=uuid,
+            driver=driver,
+            memory_mib=int(memory) if memory.isdigit() else None,
+            architecture=_architecture(capabilities.get(uuid, "")),
+        )
         for name, uuid, driver, memory in rows
     )
     return gpus, None if gpus else "nvidia-smi lists no GPU"
+
+
+def _ask(program: str, fields: str) -> list[list[str]]:
+    """Rows of nvidia-smi, one a GPU, one cell a field."""
+    done = subprocess.run(
+        [program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    return [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines()]
+
+
+def _architecture(capability: str) -> str | None:
+    """A compute capability as the compiler's name of the architecture: 9.0 is sm_90."""
+    major, _, minor = capability.partition(".")
+    return f"sm_{major}{minor}" if major.isdigit() and minor.isdigit() else None
 
 
 def _addresses() -> tuple[str, ...]:

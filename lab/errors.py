@@ -9,6 +9,8 @@
     ├── EngineError             an engine could not be launched or reached
     │   ├── EngineNotInstalled  its program is not on this machine
     │   ├── PortInUse           somebody else listens where it should
+    │   ├── MachineBusy         another lab measures on the same GPU
+    │   ├── PreparationError    what a launch should start from cannot be arranged
     │   └── EngineDied          it ended before it was ready, or while it was being measured
     ├── EndpointError           a URL does not answer like an OpenAI-compatible server
     ├── EvidenceError           a bundle cannot be read, written or trusted
@@ -79,6 +81,14 @@ class EngineNotInstalled(EngineError):
 
 class PortInUse(EngineError):
     """Somebody else listens where the engine should."""
+
+
+class MachineBusy(EngineError):
+    """Another lab measures on the same GPU of this host."""
+
+
+class PreparationError(EngineError):
+    """What a launch should start from cannot be arranged."""
 
 
 class EngineDied(EngineError):

@@ -9,6 +9,9 @@
         load.json            clock, cost of the client
         requests.parquet     one row a request, every chunk's arrival in it
         server_metrics.parquet   what the engine exposed while it was measured
+        host.parquet         CPU and memory of the engine's processes, and what else ran
+        gpu.parquet          what NVML saw; not there without NVML
+        isolation.json       what else ran before the launch and after the stop
         emissions.jsonl      reference engine only: when it sent each chunk
         certificate.json     what the instrument was shown to hold on this machine; not there when it was not calibrated
         schemas.json         structured output only: the schema of each item
@@ -44,7 +47,9 @@ from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
 from lab.metrics.catalog import measure_level
 from lab.metrics.concerns import certificate_concern
 from lab.metrics.instrument import check_instrument
+from lab.metrics.launches import tally
 from lab.metrics.structured import classify
+from lab.metrics.surroundings import energy_per_token, gpu_use, host_use, shared_machine, span_of
 from lab.params import PARAMS_FOLDER
 from lab.quality.replies import QualityItem
 from lab.records import (
@@ -52,8 +57,13 @@ from lab.records import (
     Certificate,
     Effective,
     Emission,
+    GpuSample,
+    GpuUse,
+    HostSample,
+    HostUse,
     InstrumentLevel,
     LaunchSetting,
+    LaunchTally,
     LevelCost,
     LevelResult,
     Preparation,
@@ -61,10 +71,10 @@ from lab.records import (
     RequestRecord,
     RunId,
     RunState,
+    Sample,
 )
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
 from lab.version import __version__
-from lab.watch import Sample
 from lab.weights import sha256_of
 
 SCHEMA_VERSION = 1
@@ -150,6 +160,15 @@ class LoadFacts(Frozen):
     """One for each level."""
     metrics_reason: str | None
     """Why there is no server_metrics.parquet; None when there is one."""
+    gpu_reason: str | None = None
+    """Why there is no gpu.parquet; None when there is one."""
+
+
+class Isolation(Frozen):
+    """What else ran on the machine around a run, CPU seconds a second."""
+
+    other_cores_before: float
+    other_cores_after: float
 
 
 class Manifest(Frozen):
@@ -173,12 +192,24 @@ class RunRecord(Frozen):
     preparation: Preparation | None
     levels: tuple[LevelResult, ...]
     prompts: tuple[PromptFacts, ...]
+    host_use: HostUse | None
+    gpu_use: GpuUse | None
     instrument: tuple[InstrumentLevel, ...]
     certificate: Certificate | None
     """What the instrument had been shown to hold on this machine; None: it had not been calibrated."""
     quality: QualityResult | None
     manifest_sha256: Sha256 | None
     """None for a bundle that is not sealed."""
+
+
+class Around(Frozen):
+    """What the machine did around the requests of a run."""
+
+    zero_s: float
+    """`perf_counter` second that is 0 in the records."""
+    cores: int
+    host: tuple[HostSample, ...]
+    gpu: tuple[GpuSample, ...]
 
 
 class EvidenceStore:
@@ -279,9 +310,14 @@ class EvidenceStore:
         """Write samples.jsonl: one line an item of the suite."""
         self.write(run_id, "samples.jsonl", "".join(item.model_dump_json() + "\n" for item in items).encode())
 
-    def write_metrics(self, run_id: str, samples: Sequence[Sample]) -> None:
-        """Write server_metrics.parquet: one row a value."""
-        self.write(run_id, "server_metrics.parquet", _parquet(pa.Table.from_pylist([dict(s) for s in samples])))
+    def write_watch(
+        self, run_id: str, samples: Sequence[Sample], host: Sequence[HostSample], gpu: Sequence[GpuSample]
+    ) -> None:
+        """Write server_metrics.parquet, host.parquet and gpu.parquet: one row a sample; what is empty is left out."""
+        tables: dict[str, Sequence[Frozen]] = {"server_metrics": samples, "host": host, "gpu": gpu}
+        for name, rows in tables.items():
+            if rows:
+                self.write(run_id, f"{name}.parquet", _parquet(pa.Table.from_pylist([dict(row) for row in rows])))
 
     def update(self, run_id: str, **changes: Any) -> Status:
         """Change fields of status.json and return it."""
@@ -346,14 +382,7 @@ class EvidenceStore:
 
     def requests(self, run_id: str) -> tuple[RequestRecord, ...]:
         """Raw records of a run, warm-up included; empty when there is no load in the bundle."""
-        path = self.path(run_id) / "requests.parquet"
-        if not path.exists():
-            return ()
-        try:
-            rows = pq.read_table(path).to_pylist()
-            return tuple(RequestRecord.model_validate(row) for row in rows)
-        except (pa.ArrowException, OSError, ValidationError) as problem:
-            raise EvidenceDamaged(f"requests.parquet of {run_id} cannot be read: {_first(problem)}") from None
+        return self._rows(run_id, "requests.parquet", RequestRecord)
 
     def read(self, run_id: str) -> RunRecord:
         """A whole bundle; every level computed from its raw records.
@@ -365,19 +394,33 @@ class EvidenceStore:
         records, schemas = self.requests(run_id), self._schemas(run_id)
         certificate = self._optional(folder / "certificate.json", Certificate)
         load = self._optional(folder / "load.json", LoadFacts)
+        environment = self.environment(run_id)
+        isolation = self._optional(folder / "isolation.json", Isolation)
+        around = Around(
+            zero_s=load.zero_s if load else 0.0,
+            cores=environment.cpu_cores if environment else 1,
+            host=self._rows(run_id, "host.parquet", HostSample),
+            gpu=self._rows(run_id, "gpu.parquet", GpuSample),
+        )
         return RunRecord(
             run_id=run_id,
             spec=spec,
             status=self.status(run_id),
-            environment=self.environment(run_id),
+            environment=environment,
             launch=self.launch(run_id),
             preparation=self._optional(folder / "preparation.json", Preparation),
             levels=tuple(
-                _level(spec, rung, of_level, schemas, certificate)
+                _level(spec, rung, of_level, schemas, certificate, around)
                 for level, rung in enumerate(spec.workload.rungs)
                 if (of_level := [record for record in records if record.level == level])
             ),
             prompts=load.prompts if load else (),
+            host_use=host_use(
+                around.host,
+                isolation.other_cores_before if isolation else None,
+                isolation.other_cores_after if isolation else None,
+            ),
+            gpu_use=gpu_use(around.gpu),
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),
@@ -393,6 +436,22 @@ class EvidenceStore:
             "levels": [level.model_dump(mode="json") for level in record.levels],
         }
         return json.dumps(document, indent=1)
+
+    def launches(self, run_id: str) -> LaunchTally:
+        """How the launches of a run's spec went, over all runs of its plan; attached engines are not launched."""
+        spec_digest, plan_digest = self.spec(run_id).spec_digest, self.status(run_id).plan_digest
+        attempts: list[float | None] = []
+        for other in self.run_ids():
+            with contextlib.suppress(EvidenceError):
+                status = self.status(other)
+                if status.plan_digest != plan_digest or self.spec(other).spec_digest != spec_digest:
+                    continue
+                preparation = self._optional(self.path(other) / "preparation.json", Preparation)
+                if preparation is not None and preparation.startup_s is not None:
+                    attempts.append(preparation.startup_s)
+                elif preparation is None and status.state is RunState.FAILED and self.environment(other) is not None:
+                    attempts.append(None)
+        return tally(attempts)
 
     def verify(self, run_id: str) -> tuple[str, ...]:
         """Everything that is wrong with a bundle, in words; empty when it is whole.
@@ -471,6 +530,16 @@ class EvidenceStore:
             for level, rung in enumerate(spec.workload.rungs)
         )
         return tuple(check for check in checks if check is not None)
+
+    def _rows(self, run_id: str, name: str, cls: type[M]) -> tuple[M, ...]:
+        """Rows of a table of a bundle; empty when it has none."""
+        path = self.path(run_id) / name
+        if not path.exists():
+            return ()
+        try:
+            return tuple(cls.model_validate(row) for row in pq.read_table(path).to_pylist())
+        except (pa.ArrowException, OSError, ValidationError) as problem:
+            raise EvidenceDamaged(f"{name} of {run_id} cannot be read: {_first(problem)}") from None
 
     def _optional(self, path: Path, cls: type[M]) -> M | None:
         return self._read(path, cls) if path.exists() else None
@@ -564,14 +633,20 @@ def _level(
     records: Sequence[RequestRecord],
     schemas: Mapping[str, dict[str, Any]],
     certificate: Certificate | None,
+    around: Around,
 ) -> LevelResult:
-    """A level with what the records alone do not say: its schemas and the instrument it stands on."""
+    """A level with what the records alone do not say: its schemas, the instrument it stands on, the machine."""
     measured = [record for record in records if not record.warmup]
     level = measure_level(measured, rung, spec.workload.slo)
-    concern = certificate_concern(measured, rung, certificate)
+    span = span_of(measured, around.zero_s)
+    about = (
+        certificate_concern(measured, rung, certificate),
+        shared_machine(span, around.host, around.cores),
+    )
     return level.model_copy(
         update={
-            "concerns": level.concerns + ((concern,) if concern else ()),
+            "concerns": level.concerns + tuple(concern for concern in about if concern is not None),
+            "energy_j_per_output_token": energy_per_token(measured, span, around.gpu),
             "structured": classify(measured, schemas),
         }
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -92,6 +92,8 @@ class PlanFile(Frozen):
     """Fresh launches of every run; intervals need at least two."""
     cache_tier: CacheTier = "as-found"
     """What every launch starts from."""
+    isolation: Literal["exclusive", "shared"] | None = None
+    """Whether the team says that nothing else runs on the machine."""
     chat_template_kwargs: dict[str, bool | int | str] = Field(default_factory=dict)
     """Variables of the chat template, for instance enable_thinking: false."""
     comparison: GroupEntry | None = None
@@ -290,6 +292,7 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
                 quality=suite if adapter.has_quality else None,
                 preparation_counts=plan.preparation_counts,
                 cache_tier=plan.cache_tier,
+                isolation=plan.isolation,
                 attached=run.url is not None,
                 served_as=run.served_as,
                 gateway=around["gateway"],

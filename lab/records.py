@@ -155,6 +155,8 @@ class ConcernCode(StrEnum):
     """More streams than the instrument has been shown to hold."""
     NO_CERTIFICATE = "no-certificate"
     """The instrument has not been calibrated on this machine."""
+    SHARED_MACHINE = "shared-machine"
+    """Something else used the machine's CPUs meanwhile."""
 
 
 class Concern(Frozen):
@@ -206,6 +208,8 @@ class LevelResult(Frozen):
     """Metrics that have one value per level, for instance `output_tok_per_s`."""
     structured: dict[Structured, int] | None = None
     """Counts of requests that asked for JSON of a schema; None when none did."""
+    energy_j_per_output_token: float | None = None
+    """Energy of all GPUs over the level for each output token; None where no GPU told it."""
     concerns: tuple[Concern, ...] = ()
 
     @property
@@ -236,8 +240,8 @@ class Phase(Frozen):
 
     name: Name
     seconds: float = Field(ge=0)
-    source: Literal["log", "endpoint"]
-    """A duration the engine printed, or one an endpoint gave."""
+    source: Literal["log", "endpoint", "file", "lab"]
+    """A duration the engine printed, one an endpoint gave, one it wrote to a file, or one the lab timed itself."""
 
 
 class Build(Frozen):
@@ -288,6 +292,19 @@ class Preparation(Frozen):
             return None
         build_s = self.build.seconds if self.build else self.build_s or 0.0
         return (self.fetch_s or 0.0) + build_s + self.startup_s + self.first_request_s
+
+
+class LaunchTally(Frozen):
+    """How often one spec was launched, and how it went."""
+
+    attempts: int
+    """Launches that were tried; one that a person stopped is not counted."""
+    successes: int
+    """Those that got ready."""
+    startup_min_s: float | None
+    startup_median_s: float | None
+    startup_max_s: float | None
+    """`launch` to `ready` over the successes; None when there is none."""
 
 
 class How(StrEnum):
@@ -490,6 +507,87 @@ class QualityResult(Frozen):
     lm_eval_version: Name
     tasks: tuple[TaskScore, ...]
     seconds: float
+
+
+class Sample(Frozen):
+    """One value the engine exposed."""
+
+    at_s: float
+    """`perf_counter` second of the scrape."""
+    name: str
+    """Metric name and labels as exposed."""
+    value: float
+
+
+class GpuReading(Frozen):
+    """One GPU at one moment."""
+
+    gpu: int
+    """NVML index."""
+    utilization: float | None
+    """Share of the last sampling period in which a kernel ran, 0 to 1."""
+    memory_mib: float | None
+    power_w: float | None
+    energy_j: float | None
+    """Counter since the driver was loaded."""
+    sm_mhz: float | None
+    throttled: bool | None
+    """True when heat or power limits the clocks."""
+    engine_memory_mib: float | None
+    """Held by the engine's processes; None: none of them is listed as computing on this GPU."""
+    others: int | None
+    """Computing processes that are not the engine's."""
+
+
+class GpuSample(GpuReading):
+    """One GPU at one moment of the run."""
+
+    at_s: float
+    """`perf_counter` second."""
+
+
+class HostSample(Frozen):
+    """The machine between two looks."""
+
+    at_s: float
+    """`perf_counter` second of the second look."""
+    engine_cores: float | None
+    """CPU seconds a second of the engine's process tree; None: its processes are not ours to see."""
+    engine_rss_mib: float | None
+    """Resident memory of the tree; pages that processes share count for each."""
+    other_cores: float
+    """CPU seconds a second of everything that is neither the engine nor the lab."""
+
+
+class GpuUse(Frozen):
+    """What the GPUs did while the load ran."""
+
+    gpus: int
+    engine_seen: bool
+    """NVML listed the engine's own process as computing, on a GPU that was working."""
+    utilization_mean: float | None
+    """Of the GPUs the engine was seen on, else of all, 0 to 1."""
+    memory_max_mib: float | None
+    power_mean_w: float | None
+    """All GPUs together."""
+    throttled: bool | None
+    """Whether heat or power limited the clocks at any look."""
+    others: int | None
+    """Most computing processes at one look that were not the engine's."""
+
+
+class HostUse(Frozen):
+    """What the machine's CPUs did, the engine's part and everybody else's apart."""
+
+    engine_cores_mean: float | None
+    """CPU seconds a second of the engine's processes under load; None: not ours to see."""
+    engine_rss_max_mib: float | None
+    other_cores_before: float | None
+    """CPU seconds a second of what is neither engine nor lab, right before the launch."""
+    other_cores_during: float | None
+    """The same under load."""
+    other_cores_after: float | None
+    """The same after the engine had stopped."""
 
 
 class EvidenceGrade(StrEnum):

@@ -74,6 +74,7 @@ RULES: dict[str, Rule] = {
     "chat_template_kwargs": _equal("the template decides what the model reads"),
     "quality": _equal("scores of two suite versions are not on one scale"),
     "preparation_counts": _equal("one side cannot count preparation when the other does not"),
+    "isolation": Rule(role=Role.IGNORED, why="declared; what else ran on the machine is measured and compared"),
     "cache_tier": _equal("a start from empty caches and one from full ones are two questions"),
 }
 """Keys are field paths of `RunSpec`; a path covers everything below it."""

@@ -15,31 +15,35 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from lab.engines import adapter_for
-from lab.engines.base import Place
+from lab.engines.base import Launch, Place
 from lab.engines.process import EngineProcess, child_environment, free_port
 from lab.engines.reference import read_emissions
-from lab.environment import capture, page_cache_share
+from lab.environment import capture
 from lab.errors import EngineDied, EngineError, LabError
-from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, PromptFacts, RunRecord
+from lab.evidence import EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord, write_atomically
+from lab.gpu import open_gpus
 from lab.leash import Leashed
-from lab.load.driver import LoadJob, LoadResult, Progress, run_load
+from lab.load.driver import LoadJob, LoadResult, Progress, StopLoad, run_load
 from lab.load.ladder import build_levels
 from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
+from lab.machine_lock import hold
 from lab.params import PARAMS_FOLDER
-from lab.plan import PlannedRun, RunPlan, find_weights
+from lab.plan import PlannedRun, RunPlan
 from lab.preflight import probe
+from lab.preparation import Start, arrange
 from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
-from lab.records import CacheState, Event, Outcome, Preparation, RunState
-from lab.watch import EngineWatch
+from lab.records import Event, Outcome, Preparation, RunState
+from lab.watch import RunWatch, other_cores
+from lab.weights import find_model
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
 """The notebook that collects one engine column."""
@@ -49,6 +53,9 @@ PROGRESS_VARIABLE = "LAB_PROGRESS"
 
 _kept_cells = 1
 """In an interactive notebook: the first executed cell that no bundle has kept yet; 0 is IPython's placeholder."""
+
+LOOK_S = 0.5
+"""How long the machine is looked at before the launch and after the stop."""
 
 ITEM_LIMIT_S = 60.0
 """Limit for one item of a quality suite."""
@@ -100,6 +107,8 @@ class Run:
         self._engine: EngineProcess | None = None
         self._can_tokenize = False
         self._ended = False
+        self._other_before: float | None = None
+        self._until_end = contextlib.ExitStack()
         atexit.register(self._end, RunState.INTERRUPTED, "the process ended before the run was closed")
 
     def prepare(self) -> Preparation:
@@ -111,16 +120,11 @@ class Run:
             certificate = self._store.certificate(environment)
             if certificate is not None:
                 self._write("certificate.json", certificate)
-            weights = find_weights(self._planned)
-            cache_state, cache_reason = _cache_state(weights)
-            port = free_port()
-            folder = self._store.path(self.run_id).resolve()
-            launch = adapter.render(spec, Place(weights, port, folder))
-            for name, text in launch.files.items():
-                self._write(name, text.encode())
-            log_path = folder / "engine.log"
-            self._engine = engine = EngineProcess(adapter, launch, port, log_path)
-            ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
+            if adapter.uses_gpu:
+                self._until_end.enter_context(hold([gpu.uuid for gpu in environment.gpus], f"lab run {self.run_id}"))
+            start = self._arrange()
+            self._other_before = other_cores(LOOK_S)
+            engine, launch, ready_s = self._launch(start)
             self._say("prepare", detail="first request")
             fields, not_expressible = self._request_fields()
             result = run_load(self._job(first_request(spec.workload, model=self._model, fields=fields)))
@@ -137,18 +141,23 @@ class Run:
                 build_s=None,
                 startup_s=ready_s - engine.launched_s,
                 first_request_s=first.token_s[0] - first.send_s,
-                cache_state=cache_state,
-                cache_reason=cache_reason,
+                fetch_s=start.fetch_s,
+                cache_tier=spec.cache_tier,
+                cache_state=start.state,
+                cache_reason=start.reason,
+                wiped=start.wiped,
                 phases=adapter.phases(engine.endpoint, engine.log()),
             )
             self._write("preparation.json", preparation)
             self._say("prepare", detail="preflight")
             capabilities = probe(adapter, engine.endpoint, spec)
             self._can_tokenize = capabilities.can("tokenize")
+            version = adapter.version(engine.endpoint)
+            note = adapter.version_note(version)
             self._write(
                 "launch.json",
                 LaunchRecord(
-                    engine_version=adapter.version(engine.endpoint),
+                    engine_version=version,
                     command=launch.shown,
                     argv=launch.argv,
                     not_expressible=not_expressible,
@@ -156,6 +165,7 @@ class Run:
                     settings=launch.settings,
                     effective=adapter.read_back(engine.endpoint, engine.log()),
                     surface=adapter.surface,
+                    warnings=(note,) if note else (),
                 ),
             )
             return preparation
@@ -178,11 +188,13 @@ class Run:
             levels = build_levels(workload, model=self._model, fields=fields, count_tokens=count, source=source)
             if source is not None and (schemas := source.schemas):
                 self._write("schemas.json", json.dumps(schemas).encode())
-            with EngineWatch(engine.endpoint, self._adapter.metrics_path) as watch:
+            with (
+                open_gpus() as (gpus, gpu_reason),
+                RunWatch(engine.endpoint, self._adapter.metrics_path, engine_pid=engine.pid, gpus=gpus) as watch,
+            ):
                 result = run_load(self._job(*(level.job for level in levels)), self._say_load)
             self._store.write_requests(self.run_id, result.records)
-            if watch.samples:
-                self._store.write_metrics(self.run_id, watch.samples)
+            self._store.write_watch(self.run_id, watch.samples, watch.host, watch.gpu)
             self._write(
                 "load.json",
                 LoadFacts(
@@ -194,12 +206,13 @@ class Run:
                         for level in levels
                     ),
                     metrics_reason=None if watch.samples else watch.reason,
+                    gpu_reason=gpu_reason,
                 ),
             )
+            engine.check_alive("under load", patience_s=0.0 if result.complete else 2.0)
             self._keep_emissions()
             if not result.complete:
                 raise KeyboardInterrupt
-            engine.check_alive("under load")
             measured = [record for record in result.records if not record.warmup]
             if not any(record.outcome is Outcome.SUCCESS for record in measured):
                 raise EngineError(
@@ -285,6 +298,10 @@ class Run:
         atexit.unregister(self._end)
         if self._engine is not None:
             self._engine.stop()
+        if state is RunState.MEASURED and self._other_before is not None:
+            isolation = Isolation(other_cores_before=self._other_before, other_cores_after=other_cores(LOOK_S))
+            self._write("isolation.json", isolation)
+        self._until_end.close()
         if self._owner:
             with contextlib.suppress(OSError):
                 _keep_cells(self._store, self.run_id)
@@ -294,6 +311,37 @@ class Run:
         else:
             self._store.update(self.run_id, reason=reason)
         self._say("done" if state is RunState.MEASURED else "ended", detail=reason or "")
+
+    def _arrange(self) -> Start:
+        """Bring the machine into the state the spec asks for; caches that are to be warm are filled by a launch."""
+        spec, adapter = self.spec, self._adapter
+        name, file = find_model(spec.model, self._planned.models_folder)
+
+        def arranged() -> Start:
+            return arrange(spec.cache_tier, adapter, name, file, lambda words: self._say("prepare", detail=words))
+
+        start = arranged()
+        if not start.unfilled:
+            return start
+        with tempfile.TemporaryDirectory(prefix="lab-fill-") as folder:
+            place = Place(start.weights, free_port(), Path(folder))
+            with self._process(adapter.render(spec, place), place, start.env) as engine:
+                engine.wait_ready(lambda waited: self._say("prepare", detail=f"filling caches, {waited:.0f} s"))
+        return arranged()
+
+    def _launch(self, start: Start) -> tuple[EngineProcess, Launch, float]:
+        """The running engine, how it was launched, and the `perf_counter` second at which it was ready."""
+        place = Place(start.weights, free_port(), self._store.path(self.run_id).resolve())
+        launch = self._adapter.render(self.spec, place)
+        self._engine = engine = self._process(launch, place, start.env)
+        ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
+        return engine, launch, ready_s
+
+    def _process(self, launch: Launch, place: Place, env: Mapping[str, str]) -> EngineProcess:
+        for name, text in launch.files.items():
+            write_atomically(place.folder / name, text.encode())
+        moved = replace(launch, env=launch.env | dict(env))
+        return EngineProcess(self._adapter, moved, place.port, place.folder / "engine.log")
 
     def _running(self) -> EngineProcess:
         if self._engine is None:
@@ -339,6 +387,8 @@ class Run:
         self._tell(step, facts)
 
     def _say_load(self, progress: Progress) -> None:
+        if self._engine is not None and self._engine.ended:
+            raise StopLoad  # what was measured until here is kept before the run ends with its reason
         rate = progress.tokens / progress.elapsed_s if progress.elapsed_s > 0 else 0.0
         self._say(
             "throughput",
@@ -529,17 +579,6 @@ def _ending(problem: BaseException) -> tuple[RunState, str]:
     if isinstance(problem, LabError):
         return RunState.FAILED, problem.what
     return RunState.FAILED, f"{type(problem).__name__}: {problem}"
-
-
-def _cache_state(weights: Path | None) -> tuple[CacheState, str]:
-    """Whether the weights have to come from the disk, by how much of the file is in the page cache."""
-    if weights is None:
-        return "none", "there are no weights"
-    share = page_cache_share(weights)
-    if share is None:
-        return "unknown", "this system does not tell what its page cache holds"
-    words = f"{share:.0%} of the weights file was in the page cache at launch"
-    return ("warm" if share > 0.95 else "disk-cold" if share < 0.05 else "unknown"), words
 
 
 def _teller() -> Tell:

@@ -276,6 +276,8 @@ class RunSpec(Frozen):
     """Whether preparation time counts in the decision. There is no default."""
     cache_tier: CacheTier = "as-found"
     """What every launch starts from."""
+    isolation: Literal["exclusive", "shared"] | None = None
+    """What the team declares of the machine; what was measured is recorded apart. None: nothing was declared."""
 
     @property
     def spec_digest(self) -> str:

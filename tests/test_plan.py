@@ -53,7 +53,7 @@ def test_a_piece_may_be_changed_in_place_and_is_checked_like_the_file(plan_folde
         ("quality:", "qualty:", UnknownKey, "unknown key 'qualty'. Did you mean 'quality'"),
         ("tick_s: 0.005", "tik_s: 0.005", UnknownKey, "unknown key 'tik_s'. Did you mean 'tick_s'"),
         ("engine: reference", "engine: referense", ParamsError, "did you mean 'reference'"),
-        ("engine: reference", "engine: vllm", ParamsError, "no launcher for vLLM"),
+        ("engine: reference", "engine: tgi", ParamsError, "no launcher for TGI"),
         ("profile: known-timing", "profile: known-timings", ParamsError, "did you mean 'known-timing'"),
         ("use: known-timing", "use: known-timin", ParamsError, r"did you mean .*known-timing\.yaml"),
         ("model: none", "model: nune", ParamsError, r"did you mean .*none\.yaml"),

@@ -7,22 +7,23 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from lab.errors import LabError
+from lab.errors import EngineDied, LabError, ParamsError
 from lab.evidence import EvidenceStore
 from lab.plan import RunPlan, load_plan
 from lab.records import Outcome, RunState
-from lab.run import RunEvent, open_run, run_one, run_plan
+from lab.run import PROGRESS_VARIABLE, RunEvent, open_run, run_one, run_plan
 from tests.conftest import SMALL_PLAN
 
 BUNDLE = {
     "spec.json", "status.json", "environment.json", "launch.json", "preparation.json", "load.json", "requests.parquet",
-    "server_metrics.parquet", "emissions.jsonl", "engine.log", "manifest.json",
+    "server_metrics.parquet", "host.parquet", "isolation.json", "emissions.jsonl", "engine.log", "manifest.json",
 }  # fmt: skip
 
 
@@ -65,6 +66,41 @@ def test_a_step_that_fails_ends_the_run_with_its_reason_and_stops_the_engine(
         run.quality()
 
 
+def test_an_engine_that_dies_under_load_ends_the_run_and_no_finished_request_is_lost(
+    store: EvidenceStore, plan_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, progress = plan_folder / "small.yaml", tmp_path / "progress"
+    path.write_text(SMALL_PLAN.replace("requests_per_level: 4", "requests_per_level: 200"), encoding="utf-8")
+    monkeypatch.setenv(PROGRESS_VARIABLE, str(progress))
+    run = open_run(load_plan(path).runs[0], store)
+    run.prepare()
+    (engine,) = engines_of(psutil.Process())
+
+    def kill_under_load() -> None:
+        while '"done": 1' not in progress.read_text(encoding="utf-8"):  # ten and some requests are through
+            time.sleep(0.05)
+        engine.kill()
+
+    threading.Thread(target=kill_under_load, daemon=True).start()
+    with pytest.raises(EngineDied, match="ended under load"):
+        run.throughput()
+    outcomes = [record.outcome for record in store.requests(run.run_id)]
+    assert Outcome.SUCCESS in outcomes
+    assert store.verify(run.run_id) == ()
+    assert "signal 9" in (store.status(run.run_id).reason or "")
+
+
+def test_what_a_launch_starts_from_is_asked_arranged_and_recorded(store: EvidenceStore, plan_folder: Path) -> None:
+    path = plan_folder / "small.yaml"
+    path.write_text(SMALL_PLAN + "cache_tier: warm\n", encoding="utf-8")
+    preparation = run_one(load_plan(path).runs[0], store).preparation
+    assert preparation is not None
+    assert (preparation.cache_tier, preparation.cache_state, preparation.wiped) == ("warm", "none", ())
+    path.write_text(SMALL_PLAN + "cache_tier: download\n", encoding="utf-8")
+    with pytest.raises(ParamsError, match="none has no weights to fetch"):
+        run_one(load_plan(path).runs[0], store)
+
+
 def test_steps_out_of_order_get_a_sentence(store: EvidenceStore, small_plan: tuple[RunPlan, Path]) -> None:
     with pytest.raises(LabError, match="not been prepared"):
         open_run(small_plan[0].runs[0], store).throughput()
@@ -89,6 +125,10 @@ def test_a_plan_runs_the_notebook_and_resume_does_only_what_is_missing(
     assert again.run_id == ended.run_id
     (new,) = run_plan(plan, path, store)
     assert new.run_id != ended.run_id
+    launches = store.launches(new.run_id)
+    assert (launches.attempts, launches.successes) == (2, 2)
+    assert launches.startup_min_s is not None
+    assert launches.startup_min_s > 0
 
 
 def test_a_run_that_fails_in_the_notebook_is_a_record_with_its_reason(store: EvidenceStore, plan_folder: Path) -> None:
@@ -104,6 +144,8 @@ def test_a_run_that_fails_in_the_notebook_is_a_record_with_its_reason(store: Evi
     assert store.verify(ended.run_id) == ()
     (repeated,) = run_plan(load_plan(path), path, store, resume=True)
     assert store.status(repeated.run_id).replaces == ended.run_id
+    launches = store.launches(ended.run_id)
+    assert (launches.attempts, launches.successes) == (2, 0)
 
 
 def test_kill_9_leaves_no_engine_and_the_truth(store: EvidenceStore, plan_folder: Path) -> None:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from lab.engines.atlas import Atlas
 from lab.engines.attached import Nim, Ollama, Tgi, form
 from lab.engines.base import Adapter
 from lab.engines.gateway import GATEWAYS, ThroughGateway
 from lab.engines.llamacpp import LlamaCpp, LlamaServer
 from lab.engines.reference import Reference
+from lab.engines.sglang import Sglang
+from lab.engines.trtllm import TrtLlm, TrtLlmEngine
+from lab.engines.vllm import Vllm
 from lab.errors import ParamsError, nearest
 from lab.roster import find
 from lab.spec import RunSpec
 
 __all__ = ["ATTACHED", "ENGINES", "GATEWAYS", "Adapter", "adapter_for", "adapter_of"]
 
-ENGINES: dict[str, Adapter] = {adapter.key: adapter for adapter in (LlamaCpp(), Reference())}
-"""Engines that can be launched, by roster key."""
+ENGINES: dict[str, Adapter] = {
+    adapter.key: adapter
+    for adapter in (
+        Vllm(),
+        TrtLlm(),
+        TrtLlmEngine(),
+        Sglang(),
+        Atlas(),
+        LlamaCpp(),
+        Reference(),
+    )
+}
+"""Engines that can be launched, by their key; columns of the comparison first, in its order."""
 
 ATTACHED: dict[str, Adapter] = {adapter.key: adapter for adapter in (Ollama(), Tgi(), LlamaServer())}
 """Engines with an adapter of their own when they run already; the others are attached through that of `ENGINES`."""
@@ -40,8 +55,8 @@ def adapter_for(name: str, *, attached: bool = False, gateway: str | None = None
     Raises:
         ParamsError: there is no such engine, it cannot be launched, or what is inside it is not said.
     """
-    entry = find(name)
-    key = entry.key if entry is not None and name not in ENGINES else name
+    entry, own = find(name), name.strip().lower()
+    key = own if own in ENGINES or entry is None else entry.key  # two adapters may share one column of the roster
     if entry is not None and entry.seat == "gateway":
         raise ParamsError(
             f"{entry.title} stands in front of an engine and is none itself; the engine behind has to be named",

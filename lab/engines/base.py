@@ -7,6 +7,7 @@ engine-neutral request to the fields the engine accepts. Nothing is dropped sile
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -89,8 +90,9 @@ class Expressed:
 
     def words(self) -> tuple[str, ...]:
         """Everything that expresses it, as a person would read it."""
-        assignments = [f"{name}={value}" for name, value in (*self.env.items(), *self.config.items())]
-        return (*self.argv, *assignments)
+        variables = (f"{name}={value}" for name, value in self.env.items())
+        settings = (f"{path}={json.dumps(value)}" for path, value in self.config.items())
+        return (*self.argv, *variables, *settings)
 
 
 def by_argv(*words: object, note: str | None = None) -> Expressed:
@@ -129,6 +131,27 @@ def cannot(note: str) -> Expressed:
 
 
 @dataclass(frozen=True, slots=True)
+class BuildStep:
+    """One program of a build, run after the one before it has ended well.
+
+    Attributes:
+        name: of the step.
+        argv: the command.
+        shown: the command with paths replaced, fit to be published.
+        makes: the folder it has to fill, and the files (globs) that have to be there afterwards.
+        env: variables added to the cleaned environment.
+        limit_s: how long it may take.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    shown: tuple[str, ...]
+    makes: tuple[Path, tuple[str, ...]]
+    env: Mapping[str, str] = field(default_factory=dict)
+    limit_s: float = 7200.0
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """An end of an engine that its log explains.
 
@@ -152,6 +175,8 @@ class Adapter(ABC):
     """Where it listens when nobody says anything."""
     surface: Literal["parser", "unverified"] = "unverified"
     """`parser`: every option it renders is in `contracts/`, which was read from the engine's own parser."""
+    contract: str | None = None
+    """File of `contracts/` without its ending; None for an engine whose parser could not be read."""
     versions: tuple[str, str] | None = None
     """First version it was written for, and the first one it was not; None: any."""
     api_path = "/v1"
@@ -194,6 +219,8 @@ class Adapter(ABC):
     """Profile fields outside the conditions that it can be launched with: `threads`, the reference engine's times."""
     start_phases: ClassVar[Mapping[str, re.Pattern[str]]] = {}
     """Phase name → log line whose first group is a duration in seconds."""
+    uses_gpu = True
+    """False where it never touches a GPU: nothing has to be locked for it."""
     failures: tuple[Failure, ...] = ()
     """Ends that its log explains."""
     cache_variables: ClassVar[Mapping[str, str]] = {}
@@ -214,6 +241,23 @@ class Adapter(ABC):
     @abstractmethod
     def version(self, endpoint: Endpoint) -> str | None:
         """What the running engine says its version is; None when it does not say."""
+
+    def build_version(self) -> str | None:
+        """Version of the programs that build here, part of an artefact's key; None when it cannot be found out."""
+        return None
+
+    def build_limits(self, spec: RunSpec) -> Mapping[str, int]:
+        """Sizes that are built into the artefact, for instance max_batch_size; another size is another artefact."""
+        return {}
+
+    def build_steps(self, spec: RunSpec, place: Place) -> tuple[BuildStep, ...]:
+        """The programs that make `place.artefact` from `place.weights`, in their order; empty without a build.
+
+        Args:
+            spec: what is to be served.
+            place: `folder` is scratch space, `artefact` the folder to fill.
+        """
+        return ()
 
     def gateway_version(self, endpoint: Endpoint) -> str | None:
         """What the gateway in front says its version is; None when there is none, or it does not say."""
@@ -248,6 +292,20 @@ class Adapter(ABC):
             if seconds:
                 found.append(Phase(name=name, seconds=seconds[-1], source="log"))
         return tuple(found)
+
+    def version_note(self, version: str | None) -> str | None:
+        """What is to be said of the running version; None when it is one the adapter was written for."""
+        if self.versions is None:
+            return None
+        first, after = self.versions
+        if version is not None and _numbers(first) <= _numbers(version) < _numbers(after):
+            return None
+        runs = f"{self.key} {version} runs" if version else f"{self.key} does not say its version"
+        return f"{runs}; the adapter was written for {first} up to, not including, {after}"
+
+    def phases_in(self, folder: Path) -> tuple[Phase, ...]:
+        """What the engine wrote of its own start into the launch's folder, once the first request is answered."""
+        return ()
 
     def explain_end(self, log: str) -> Failure | None:
         """The known reason why it ended, by its own words; None when they are not known."""
@@ -321,8 +379,8 @@ class Adapter(ABC):
 
     def template_fields(self, spec: RunSpec) -> Fields:
         """Variables of the chat template, as a chat request carries them."""
-        if not spec.chat_template_kwargs:
-            return Fields({})
+        if not spec.chat_template_kwargs or spec.workload.endpoint != "chat":
+            return Fields({})  # no template is applied to a completion, and a strict engine refuses the field
         if not self.takes_template_kwargs:
             return Fields({}, ("chat_template_kwargs",))
         return Fields({"chat_template_kwargs": dict(spec.chat_template_kwargs)})
@@ -347,6 +405,7 @@ class Command:
 
     argv: list[str] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
 
     def add(self, *words: object, shown: tuple[object, ...] | None = None) -> Command:
         """Append words; `shown` replaces them in the publishable command."""
@@ -358,9 +417,14 @@ class Command:
         """Append `name value` unless the value is None."""
         return self if value is None else self.add(name, value)
 
-    def launch(self, env: dict[str, str] | None = None) -> Launch:
+    def put(self, name: str, value: object) -> Command:
+        """Set a variable of the environment."""
+        self.env[name] = str(value)
+        return self
+
+    def launch(self, env: Mapping[str, str] | None = None) -> Launch:
         """The finished command."""
-        return Launch(tuple(self.argv), env or {}, tuple(self.shown))
+        return Launch(tuple(self.argv), {**self.env, **(env or {})}, tuple(self.shown))
 
 
 def on_off(want: Wanted, on: tuple[object, ...], off: tuple[object, ...], default: str) -> Expressed:
@@ -375,10 +439,16 @@ def flag_value(want: Wanted, name: str, default: str) -> Expressed:
     return left(default) if want.value is None else by_argv(name, want.value)
 
 
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version; a name without one is before every version."""
+    match = re.search(r"\d+(\.\d+)*", version)
+    return tuple(map(int, match.group().split("."))) if match else ()
+
+
 def _without_paths(words: tuple[str, ...], place: Place) -> tuple[str, ...]:
     """Words with this machine's paths replaced by what they stand for."""
     named = ((place.weights, "<model>"), (place.chat_template, "<template>"), (place.artefact, "<artefact>"))
     for path, name in (*named, (place.folder, "<folder>")):
-        if path is not None:
+        if path is not None and path != Path():
             words = tuple(word.replace(str(path), name) for word in words)
     return words

@@ -60,6 +60,7 @@ class LlamaCpp(Adapter):
         "generated_tokens": "llamacpp:tokens_predicted_total",
     }
     start_limit_s = 120.0
+    uses_gpu = False
     only_with = frozenset({"threads"})
     sampling_names: ClassVar[Mapping[str, str]] = {**Adapter.sampling_names, "repetition_penalty": "repeat_penalty"}
 

@@ -91,23 +91,40 @@ class EngineProcess:
 
         Raises:
             EngineDied: it ended; the sentence holds the last lines of its log.
-            EngineError: it was not ready within the adapter's limit.
+            EngineError: it was not ready within the adapter's limit, or printed nothing for too long; the
+                sentence says what was waited for.
         """
-        told_s = 0.0
+        adapter, told_s = self._adapter, 0.0
+        printed, printed_s = -1, self.launched_s
         while True:
             if self._adapter.is_ready(self.endpoint):
                 return time.perf_counter()
             self.check_alive("while starting")
             waited_s = time.perf_counter() - self.launched_s
-            if waited_s > self._adapter.start_limit_s:
+            if (size := self._log_path.stat().st_size) != printed:
+                printed, printed_s = size, time.perf_counter()
+            silent_s = time.perf_counter() - printed_s
+            if waited_s > adapter.start_limit_s or silent_s > adapter.start_idle_limit_s:
+                late = waited_s > adapter.start_limit_s
+                why = (
+                    f"was not ready within {adapter.start_limit_s:g} s"
+                    if late
+                    else f"printed nothing for {adapter.start_idle_limit_s:g} s and was not ready"
+                )
                 raise EngineError(
-                    f"{self._adapter.key} was not ready within {self._adapter.start_limit_s:g} s; its log ends with:\n"
-                    + self.last_words()
+                    f"{adapter.key} {why}; waited for HTTP 200 from {adapter.ready_path}; "
+                    f"its log ends with:\n{self.last_words()}",
+                    "read the log above; a large model may need a longer limit",
                 )
             if waited_s - told_s >= 1.0:
                 told_s = waited_s
                 on_wait(waited_s)
             time.sleep(POLL_EVERY_S)
+
+    @property
+    def ended(self) -> bool:
+        """True when the engine's process is gone."""
+        return self._leashed.poll() is not None
 
     def check_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise EngineDied when the engine has ended.
@@ -121,9 +138,11 @@ class EngineProcess:
             time.sleep(POLL_EVERY_S)
         if code is not None:
             how = f"signal {code - 128}" if code > 128 else f"exit code {code}"
+            known = self._adapter.explain_end(self.log())
+            why = f": {known.what}" if known else ""
             raise EngineDied(
-                f"{self._adapter.key} ended {when} ({how}); its log ends with:\n{self.last_words()}",
-                "read the log above; `lab show RUN_ID` keeps it",
+                f"{self._adapter.key} ended {when} ({how}){why}; its log ends with:\n{self.last_words()}",
+                known.next_step if known else "read the log above; the bundle keeps it as engine.log",
             )
 
     def log(self) -> str:

@@ -25,6 +25,7 @@ class Reference(Adapter):
     only_with = frozenset({"ttft_s", "tick_s", "prefill_s_per_token"})
     metrics_path = "/metrics"
     start_limit_s = 30.0
+    uses_gpu = False
     has_quality = False
 
     def installed(self) -> str | None:

@@ -109,10 +109,15 @@ class LoadResult:
     zero_s: float
 
 
+class StopLoad(Exception):
+    """Raised by a caller's `on_progress` to stop the load in order; what was measured until then is kept."""
+
+
 def run_load(job: LoadJob, on_progress: Callable[[Progress], None] | None = None) -> LoadResult:
     """Drive an endpoint and return what every request did.
 
-    KeyboardInterrupt stops the load; what had been measured until then is returned with `complete=False`.
+    KeyboardInterrupt, and a `StopLoad` that `on_progress` raises, stop the load; what had been measured until
+    then is returned with `complete=False`.
 
     Raises:
         LabError: a load process itself failed, with its last words.
@@ -228,7 +233,7 @@ class _Crew:
                             self._order(f"go {time.perf_counter() + HEAD_START_S!r}\n")
                     else:
                         costs.setdefault(level, []).append(facts)
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, StopLoad):
                 complete = False
                 self._release()
         codes = [process.wait() for process in self._processes]

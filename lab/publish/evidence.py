@@ -11,19 +11,25 @@ from typing import Annotated, Literal
 from pydantic import StringConstraints
 
 from lab.records import (
+    Build,
     CacheState,
     Certificate,
     Concern,
     EvidenceGrade,
+    GpuUse,
+    HostUse,
     InstrumentLevel,
+    LaunchTally,
     MachineClass,
     Outcome,
+    Phase,
     RunId,
     Structured,
     Summary,
     Unscored,
 )
 from lab.spec import (
+    CacheTier,
     Frozen,
     LaunchProfile,
     ModelSpec,
@@ -46,10 +52,17 @@ class PublicPreparation(Frozen):
     """Preparation times, seconds; see `lab.records.Preparation`."""
 
     build_s: float | None
+    build: Build | None = None
     startup_s: float | None
     """None: the engine ran already."""
     first_request_s: float
+    fetch_s: float | None = None
+    cache_tier: CacheTier = "as-found"
     cache_state: CacheState
+    wiped: tuple[Name, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    launches: LaunchTally | None = None
+    """How the launches of this spec went; None: it was not counted."""
 
 
 class PublicLevel(Frozen):
@@ -66,6 +79,7 @@ class PublicLevel(Frozen):
     metrics: dict[Name, Summary]
     scalars: dict[Name, float | None]
     structured: dict[Structured, int] | None = None
+    energy_j_per_output_token: float | None = None
     concerns: tuple[Concern, ...] = ()
 
     @property
@@ -142,5 +156,11 @@ class PublicRun(Frozen):
     certificate: Certificate | None = None
     """The certificate of the instrument this run stands on; None: it was not calibrated on this machine."""
     machine: MachineClass
+    isolation: Literal["exclusive", "shared"] | None = None
+    """What the team declared of the machine."""
+    host_use: HostUse | None = None
+    """What its CPUs did; None: nobody looked."""
+    gpu_use: GpuUse | None = None
+    """What its GPUs did; None: none was seen."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""

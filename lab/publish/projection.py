@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,11 +20,13 @@ from lab.records import (
     Concern,
     EvidenceGrade,
     InstrumentLevel,
+    LaunchTally,
     LevelResult,
     RunState,
     Summary,
 )
 from lab.roster import find
+from lab.spec import Frozen
 
 DIGITS = 4
 """Significant digits of a published measurement; one launch supports no more."""
@@ -50,7 +52,7 @@ def project(store: EvidenceStore, run_id: str) -> PublicRun:
     if record.environment is None or record.launch is None or record.preparation is None:
         raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
     try:
-        return _public(record, record.manifest_sha256)
+        return _public(record, record.manifest_sha256, store.launches(run_id))
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -62,14 +64,15 @@ def project(store: EvidenceStore, run_id: str) -> PublicRun:
 def grade_of(record: RunRecord) -> tuple[EvidenceGrade, GradeReason]:
     """What a run may be used for, derived from what was seen; nobody types it in.
 
-    `real-gpu` needs NVML to show the engine's own process computing during the run. This version does not
-    watch GPUs yet, so every run of its own is a harness check.
+    `real-gpu` needs NVML to show the engine's own process computing while the load ran.
     """
     entry = find(record.spec.engine)
     if entry is not None and entry.seat == "synthetic":
         return EvidenceGrade.SYNTHETIC, "generated"
     if record.launch is not None and record.launch.attached_to == "elsewhere":
         return EvidenceGrade.HARNESS_CHECK, "attached-elsewhere"
+    if record.gpu_use is not None and record.gpu_use.engine_seen:
+        return EvidenceGrade.REAL_GPU, "nvml"
     seen = record.environment is not None and record.environment.gpus
     return EvidenceGrade.HARNESS_CHECK, "engine-not-seen-on-gpu" if seen else "no-gpu-seen"
 
@@ -79,7 +82,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
+def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> PublicRun:
     spec, status = record.spec, record.status
     assert record.environment is not None and record.launch is not None and record.preparation is not None
     grade, grade_reason = grade_of(record)
@@ -110,9 +113,15 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=_maybe(preparation.build_s),
+            build=_rounded_fields(preparation.build),
             startup_s=_maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
+            fetch_s=_maybe(preparation.fetch_s),
+            cache_tier=preparation.cache_tier,
             cache_state=preparation.cache_state,
+            wiped=preparation.wiped,
+            phases=tuple(phase.model_copy(update={"seconds": rounded(phase.seconds)}) for phase in preparation.phases),
+            launches=_rounded_fields(launches) if launches.attempts else None,
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
@@ -121,8 +130,22 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         instrument=tuple(map(_instrument, record.instrument)),
         certificate=_certificate(record.certificate),
         machine=record.environment.machine_class,
+        isolation=spec.isolation,
+        host_use=_rounded_fields(record.host_use),
+        gpu_use=_rounded_fields(record.gpu_use),
         command=record.launch.command,
     )
+
+
+F = TypeVar("F", bound=Frozen)
+
+
+def _rounded_fields(whole: F | None) -> F | None:
+    """A flat record with every float rounded."""
+    if whole is None:
+        return None
+    floats = {name: rounded(value) for name, value in whole if isinstance(value, float)}
+    return whole.model_copy(update=floats)
 
 
 def _level(level: LevelResult) -> PublicLevel:
@@ -138,6 +161,7 @@ def _level(level: LevelResult) -> PublicLevel:
         metrics={name: _summary(summary) for name, summary in level.metrics.items()},
         scalars={name: _maybe(value) for name, value in level.scalars.items()},
         structured=level.structured,
+        energy_j_per_output_token=_maybe(level.energy_j_per_output_token),
         concerns=tuple(
             Concern(code=concern.code, value=_maybe(concern.value), limit=concern.limit) for concern in level.concerns
         ),

@@ -20,7 +20,7 @@ from lab.report.cells import Anchors
 from lab.report.charts import figures
 from lab.report.checklist import answers, compared
 from lab.report.messages import LANGS, Messages, messages
-from lab.report.numbers import count
+from lab.report.numbers import count, significant
 from lab.report.series import in_order, series_label
 from lab.report.typeface import face_css
 from lab.roster import ON_TABLE, find
@@ -187,6 +187,8 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         seed=str(asked.seed),
         endpoint=asked.endpoint,
     )
+    said = run.preparation.phases if run.preparation else ()
+    phases = ", ".join(f"{phase.name} {significant(phase.seconds)} s" for phase in said)
     facts = (
         (t("card-table"), t(f"table-{run.table}"), ""),
         (t("week"), run.week, ""),
@@ -205,6 +207,9 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
         (t("column-quality"), quality, ""),
         (t("card-machine"), columns.hardware(run.machine, t), ""),
+        *(((t("card-phases"), phases, ""),) if phases else ()),
+        (t("card-isolation"), columns.isolation(run, t), ""),
+        *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
         (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),

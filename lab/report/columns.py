@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lab.publish.evidence import PublicRun
-from lab.records import MachineClass
+from lab.records import GpuUse, MachineClass
 from lab.report.loads import ladder, slo_text
 from lab.report.messages import Messages
-from lab.report.numbers import count, plain
+from lab.report.numbers import count, percent, plain, significant
 from lab.report.series import engine_title
 from lab.spec import Frozen, Workload
 
@@ -164,4 +164,43 @@ def hardware(machine: MachineClass, t: Messages) -> str:
         system=machine.system,
         machine=machine.machine,
         python=machine.python,
+    )
+
+
+def isolation(run: PublicRun, t: Messages) -> str:
+    """What else ran on the machine: what the team declared and what was measured, apart."""
+    said = run.isolation or "not-declared"
+    declared = t(f"isolation-{said}")
+    use = run.host_use
+    if use is None:
+        return t("isolation-value", declared=declared, measured=t("isolation-not-measured"))
+
+    def cores(value: float | None) -> str:
+        return t("state-unknown") if value is None else significant(value)
+
+    measured = t(
+        "isolation-measured",
+        before=cores(use.other_cores_before),
+        during=cores(use.other_cores_during),
+        after=cores(use.other_cores_after),
+        engine=cores(use.engine_cores_mean),
+    )
+    return t("isolation-value", declared=declared, measured=measured)
+
+
+def gpu_use(use: GpuUse, t: Messages) -> str:
+    """What the GPUs did under load."""
+
+    def said(value: float | None, form: Callable[[float], str]) -> str:
+        return t("state-unknown") if value is None else form(value)
+
+    return t(
+        "gpu-use-value",
+        gpus=count(use.gpus),
+        seen="yes" if use.engine_seen else "no",
+        utilization=said(use.utilization_mean, percent),
+        memory=said(use.memory_max_mib, count),
+        power=said(use.power_mean_w, significant),
+        throttled="unknown" if use.throttled is None else "yes" if use.throttled else "no",
+        others=t("state-unknown") if use.others is None else count(use.others),
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import fmean
 
-from lab.publish.evidence import PublicRun
+from lab.publish.evidence import PublicPreparation, PublicRun
+from lab.records import LaunchTally
 from lab.report.cells import (
     Anchors,
     Form,
@@ -96,9 +97,7 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
         return t(f"{key}-any", **args) if load is None else t(key, load=load_text(load, t), **args)
 
     def build(run: PublicRun) -> Said:
-        if run.preparation is not None and run.preparation.build_s is None:
-            return missing(t("no-build-step"))
-        return run.preparation.build_s if run.preparation else None, significant, s
+        return (None, significant, s) if run.preparation is None else build_said(run.preparation, t, s)
 
     def preparation(field: str) -> Metric:
         return lambda run: (getattr(run.preparation, field, None), significant, s)
@@ -247,24 +246,53 @@ def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
     return table("pipeline-table", t("pipeline-caption"), titles, rows, empty=t("runs-none"))
 
 
+def build_said(prepared: PublicPreparation, t: Messages, unit: str) -> Said:
+    """The build of this run; an artefact that was taken over shows what it took when it was made."""
+    if prepared.build is None:
+        return missing(t("no-build-step")) if prepared.build_s is None else (prepared.build_s, significant, unit)
+    if prepared.build.reused:
+        return missing(t("build-reused", seconds=significant(prepared.build.seconds)))
+    return prepared.build.seconds, significant, unit
+
+
+def _launch_tally(launches: LaunchTally | None, t: Messages) -> Cell:
+    if launches is None:
+        return words("—")
+    started = t("launches-started", successes=count(launches.successes), attempts=count(launches.attempts))
+    low, middle, high = launches.startup_min_s, launches.startup_median_s, launches.startup_max_s
+    if launches.successes < 2 or low is None or middle is None or high is None:
+        return words(started, t("launches-no-spread"))
+    return words(
+        started, t("launches-spread", low=significant(low), median=significant(middle), high=significant(high))
+    )
+
+
 def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
     """Preparation of each run; an engine without a build step says so."""
     rows = []
     for run in runs:
         prepared = run.preparation
         if prepared is None:
-            cells = (missing(t("no-preparation")),) * 3 + (words("—"),)
+            cells = (missing(t("no-preparation")),) * 3 + (words("—"),) * 2
         else:
-            build = missing(t("no-build-step")) if prepared.build_s is None else number(significant(prepared.build_s))
+            built = build_said(prepared, t, "")
+            build = built if isinstance(built, Cell) else number(significant(built[0] or 0.0))
             seen = prepared.startup_s
             cells = (
                 build,
                 missing(t("startup-not-seen")) if seen is None else number(significant(seen)),
                 number(significant(prepared.first_request_s)),
-                words(t(f"cache-{prepared.cache_state}")),
+                words(t(f"cache-{prepared.cache_state}"), t(f"tier-{prepared.cache_tier}")),
+                _launch_tally(prepared.launches, t),
             )
         rows.append(Row(id=anchor(run), cells=(run_cell(run, t), *cells)))
-    keys = ("preparation-build", "preparation-startup", "preparation-first", "preparation-cache")
+    keys = (
+        "preparation-build",
+        "preparation-startup",
+        "preparation-first",
+        "preparation-cache",
+        "preparation-launches",
+    )
     titles = (t("run"), *map(t, keys))
     return table("preparation-table", t("preparation-caption"), titles, rows, {1, 2, 3}, empty=t("runs-none"))
 

@@ -14,7 +14,7 @@ from lab.engines.xllamacpp_server import parse
 from lab.errors import ParamsError
 from lab.plan import load_plan
 from lab.records import How
-from lab.spec import RunSpec
+from lab.spec import Quantization, RunSpec
 
 LLAMA = (
     "python -m lab.engines.xllamacpp_server -m <model> --alias SmolLM2-135M-Instruct --host 127.0.0.1 --port <port> "
@@ -28,6 +28,14 @@ REFERENCE = (
 
 def at(weights: str | None, port: int = 1) -> Place:
     return Place(Path(weights) if weights else None, port, Path("/bundle"))
+
+
+def suited(adapter: Adapter, spec: RunSpec) -> RunSpec:
+    """A spec the adapter can be launched with: its weights format, and formats every engine has."""
+    model = spec.model.model_copy(update={"weights_format": adapter.weights_formats[0]})
+    profile = spec.profile.model_copy(update={"threads": None})
+    formats = Quantization(weights="BF16", activations="BF16", kv_cache="BF16")
+    return spec.model_copy(update={"model": model, "profile": profile, "quantization": formats})
 
 
 @pytest.fixture
@@ -77,8 +85,8 @@ def test_sampling_is_sent_under_the_engines_own_names(specs: dict[str, RunSpec])
 
 
 def test_an_engine_without_a_launcher_says_so() -> None:
-    with pytest.raises(ParamsError, match="no launcher for SGLang"):
-        adapter_for("SGLang")
+    with pytest.raises(ParamsError, match="no launcher for TGI"):
+        adapter_for("TGI")
     assert adapter_for("llama-server") is ENGINES["llama.cpp"]
 
 
@@ -86,10 +94,7 @@ def test_an_engine_without_a_launcher_says_so() -> None:
 def test_every_condition_has_one_answer_and_what_is_not_set_has_a_reason(
     adapter: Adapter, specs: dict[str, RunSpec]
 ) -> None:
-    spec = specs["prefix-cache-on"]
-    model = spec.model.model_copy(update={"weights_format": adapter.weights_formats[0]})
-    profile = spec.profile.model_copy(update={"threads": None})
-    launch = adapter.render(spec.model_copy(update={"model": model, "profile": profile}), at("/m"))
+    launch = adapter.render(suited(adapter, specs["prefix-cache-on"]), at("/m"))
     assert [setting.condition for setting in launch.settings] == list(Condition)
     for setting in launch.settings:
         if setting.how is How.SET:
@@ -103,11 +108,8 @@ def test_every_condition_has_one_answer_and_what_is_not_set_has_a_reason(
 def test_no_path_of_this_machine_stands_in_the_command_that_is_shown(
     adapter: Adapter, specs: dict[str, RunSpec]
 ) -> None:
-    spec = specs["prefix-cache-on"]
-    model = spec.model.model_copy(update={"weights_format": adapter.weights_formats[0]})
-    profile = spec.profile.model_copy(update={"threads": None})
     place = Place(Path("/secret/weights"), 1, Path("/secret/bundle"), Path("/secret/t.jinja"), Path("/secret/artefact"))
-    launch = adapter.render(spec.model_copy(update={"model": model, "profile": profile}), place)
+    launch = adapter.render(suited(adapter, specs["prefix-cache-on"]), place)
     said = [*launch.shown, *(word for setting in launch.settings for word in setting.words)]
     assert not [word for word in said if "secret" in word]
 

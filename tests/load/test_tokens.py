@@ -71,12 +71,13 @@ def test_a_gguf_file_that_cannot_be_followed_gets_a_sentence(tmp_path: Path) -> 
         gguf_tokenizer(tmp_path / "nowhere.gguf")
 
 
-@pytest.fixture(scope="module")
-def smollm2() -> Callable[[str], int]:
-    place = weights.cached(weights.read_model("smollm2-135m-instruct-q4_1"))
-    if not place.is_file():
-        pytest.skip("the weights are not here: lab model fetch smollm2-135m-instruct-q4_1")
-    return gguf_tokenizer(place)
+@pytest.fixture(scope="module", params=["smollm2-135m-instruct-q4_1", "smollm2-135m-instruct-bf16"])
+def smollm2(request: pytest.FixtureRequest) -> Callable[[str], int]:
+    """The tokenizer of the GGUF file, and that of the Hugging Face folder made from it."""
+    place = weights.cached(weights.read_model(request.param))
+    if not place.exists():
+        pytest.skip(f"the weights are not here: lab model fetch {request.param}")
+    return local_tokenizer(place)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,7 @@ def smollm2() -> Callable[[str], int]:
         ("1234567890", 10),
         ("<|im_start|>user\nhi<|im_end|>", 5),
         ("don't I'LL", 5),
+        ("\u00a0nbsp\u3000wide ½ ²", 10),  # ½ and ² are numbers, each split off alone
     ],
 )
 def test_smollm2_counts_as_llama_cpp_does(smollm2: Callable[[str], int], text: str, tokens: int) -> None:

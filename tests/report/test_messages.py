@@ -73,6 +73,8 @@ def families() -> set[str]:
     keys |= {f"structured-{one.value}" for one in Structured}
     keys |= {f"content-{content}" for content in choices(Workload, "content")}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
+    keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
+    keys |= {f"isolation-{said}" for said in ("not-declared", *choices(PublicRun, "isolation"))}
     return keys
 
 

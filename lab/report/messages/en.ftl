@@ -232,6 +232,16 @@ preparation-build = Build (build_start to build_end), s
 preparation-startup = Start (launch to ready), s
 preparation-first = First request (first_request_sent to first_token), s
 preparation-cache = Where the weights came from
+preparation-launches = Launches of this spec
+launches-started = { $successes } of { $attempts } got ready
+launches-spread = start { $median } s, from { $low } to { $high }
+launches-no-spread = one start, no spread
+build-reused = reused; took { $seconds } s when it was built
+tier-as-found = as found, nothing was arranged
+tier-download = asked: fetched first
+tier-disk-cold = asked: cold disk, empty compile caches
+tier-warm = asked: everything warm
+card-phases = What the engine says of its start
 no-build-step = no build step
 startup-not-seen = not seen: it ran already
 no-preparation = preparation was not recorded
@@ -283,6 +293,7 @@ concern-lengths-differ = answers differ in length, so tok/s and req/s say differ
 concern-no-usage = answers without a token count from the server
 concern-beyond-certificate = more streams than the instrument was shown to hold
 concern-no-certificate = the instrument was not calibrated on this machine
+concern-shared-machine = something else used the machine's CPUs (cores)
 concern-value = { $concern } ({ $value })
 concern-value-limit = { $concern } ({ $value }; limit { $limit })
 intended-caption = Latency per run and load, counted from the intended send
@@ -518,6 +529,22 @@ card-command = Launch command, redacted
 card-command-none = no command: the engine was addressed by URL
 card-machine = Machine class
 card-machine-value = { $accelerator }, { $cores } cores, { $memory } GiB, { $system } { $machine }, Python { $python }
+card-isolation = What else ran
+isolation-value = declared: { $declared }; measured: { $measured }
+isolation-not-declared = nothing
+isolation-exclusive = nothing else runs
+isolation-shared = the machine is shared
+isolation-not-measured = not measured
+isolation-measured = others used { $before } cores before the launch, { $during } under load, { $after } after the stop; the engine used { $engine } under load
+card-gpu-use = GPUs under load
+gpu-use-value = { $gpus } seen; the engine's own process { $seen ->
+    [yes] was seen computing
+   *[no] was not seen computing
+  }; utilization { $utilization }, memory up to { $memory } MiB, power { $power } W, clocks limited: { $throttled ->
+    [yes] yes
+    [no] no
+   *[unknown] unknown
+  }; other computing processes: { $others }
 card-no-accelerator = no GPU seen
 card-spec = spec_digest
 card-match = match_id

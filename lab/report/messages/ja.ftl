@@ -232,6 +232,16 @@ preparation-build = ビルド（build_start から build_end）、秒
 preparation-startup = 起動（launch から ready）、秒
 preparation-first = 最初のリクエスト（first_request_sent から first_token）、秒
 preparation-cache = 重みの読み込み元
+preparation-launches = この仕様の起動
+launches-started = { $attempts } 回中 { $successes } 回が起動完了
+launches-spread = 起動 { $median } 秒（{ $low }〜{ $high }）
+launches-no-spread = 起動 1 回、ばらつきは不明
+build-reused = 再利用（作成時は { $seconds } 秒）
+tier-as-found = 現状のまま、準備なし
+tier-download = 指定：先に取得
+tier-disk-cold = 指定：ディスクから、コンパイルキャッシュは空
+tier-warm = 指定：すべて温まった状態
+card-phases = エンジン自身が報告した起動の内訳
 no-build-step = ビルド工程なし
 startup-not-seen = 未観測（起動済みに接続）
 no-preparation = 準備時間の記録なし
@@ -283,6 +293,7 @@ concern-lengths-differ = 応答の長さが揃わず、tok/s と req/s の示す
 concern-no-usage = サーバがトークン数を返さなかった応答がある
 concern-beyond-certificate = 計測器について確認済みのストリーム数を超えている
 concern-no-certificate = このマシンでは計測器を較正していない
+concern-shared-machine = ほかのプロセスがこのマシンの CPU を使用（コア数）
 concern-value = { $concern }（{ $value }）
 concern-value-limit = { $concern }（{ $value }、限度 { $limit }）
 intended-caption = 実行と負荷ごとの待ち時間（予定した送信から数えたもの）
@@ -515,6 +526,22 @@ card-command = 起動コマンド（伏せ字あり）
 card-command-none = コマンドなし（URL でつないだエンジン）
 card-machine = マシンの種別
 card-machine-value = { $accelerator }、{ $cores } コア、{ $memory } GiB、{ $system } { $machine }、Python { $python }
+card-isolation = 同時に動いていたもの
+isolation-value = 申告：{ $declared }；実測：{ $measured }
+isolation-not-declared = なし
+isolation-exclusive = ほかには何も動かない
+isolation-shared = マシンは共用
+isolation-not-measured = 未測定
+isolation-measured = ほかのプロセスの使用コア数は起動前 { $before }、負荷中 { $during }、停止後 { $after }、エンジンは負荷中 { $engine }
+card-gpu-use = 負荷中の GPU
+gpu-use-value = { $gpus } 基を確認。エンジン自身のプロセスの計算は{ $seen ->
+    [yes] 確認済み
+   *[no] 未確認
+  }、利用率 { $utilization }、メモリ最大 { $memory } MiB、電力 { $power } W、クロック制限：{ $throttled ->
+    [yes] あり
+    [no] なし
+   *[unknown] 不明
+  }、ほかの計算プロセス：{ $others }
 card-no-accelerator = GPU は見つからず
 card-spec = spec_digest
 card-match = match_id
