@@ -114,6 +114,11 @@ class EngineAttachment:
             time.sleep(POLL_EVERY_S)
         return time.perf_counter()
 
+    @property
+    def ended(self) -> bool:
+        """False: nobody can tell without asking it, and a load is not disturbed by questions."""
+        return False
+
     def check_alive(self, when: str, patience_s: float = 0.0) -> None:
         """Raise EngineDied when it does not answer as ready any more.
 

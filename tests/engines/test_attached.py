@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from lab.endpoint import Endpoint
-from lab.engines import ENGINES, GATEWAYS, Adapter, adapter_for
+from lab.engines import GATEWAYS, Adapter, adapter_for
 from lab.engines.attached import declare, disagreements, unseen
 from lab.engines.attachment import EngineAttachment, find_fault, is_here
 from lab.errors import EndpointError, EngineDied, EngineError, ParamsError
+from lab.load.answer import error_words
 from lab.load.driver import LevelJob, LoadJob, run_load
 from lab.load.ladder import build_levels
 from lab.plan import load_plan
@@ -25,7 +26,10 @@ from tests.engines.imitations.base import BREAK, NATURAL_END, THINK, Imitation
 
 IMITATIONS: tuple[type[Imitation], ...] = (
     engines.Vllm,
+    engines.TrtLlm,
+    engines.TrtLlmEngine,
     engines.Sglang,
+    engines.Atlas,
     engines.LlamaServer,
     engines.Ollama,
     engines.Tgi,
@@ -38,6 +42,8 @@ IMITATIONS: tuple[type[Imitation], ...] = (
 )
 VERSIONS = {
     "vllm": "0.32.0",
+    "trtllm": "1.4.0rc4",
+    "trtllm-engine": "1.2.1",
     "sglang": "0.5.23",
     "llama.cpp": "b11434-g515e85511",
     "ollama": "0.33.0",
@@ -56,16 +62,12 @@ def adapter_of(key: str) -> Adapter:
 
 
 def speaking(needs: str = "") -> pytest.MarkDecorator:
-    """One case for each imitation whose adapter is in this version and has what is needed."""
-    cases = []
-    for imitation in IMITATIONS:
-        engine = {"nim": "vllm"}.get(imitation.key, imitation.key)
-        if engine in ("vllm", "sglang") and engine not in ENGINES:
-            continue
-        if needs and not getattr(imitation, needs):
-            continue
-        mark = pytest.mark.conformance(imitation.key, "imitation")
-        cases.append(pytest.param(imitation, id=imitation.key, marks=mark))
+    """One case for each imitation that has what is needed; what passes is what `lab engines` says."""
+    cases = [
+        pytest.param(imitation, id=imitation.key, marks=pytest.mark.conformance(imitation.key, "imitation"))
+        for imitation in IMITATIONS
+        if not needs or getattr(imitation, needs)
+    ]
     return pytest.mark.parametrize("imitation", cases)
 
 
@@ -123,6 +125,7 @@ def test_what_it_is_sent_it_takes_and_what_it_lacks_is_said(imitation: type[Imit
     with imitation() as server:
         body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], **sent}
         assert Endpoint(server.url).post(adapter.api_path + "/chat/completions", body).status == 200
+    assert (imitation.known_fields is None) or set(sent) <= imitation.known_fields
     if imitation.key in ("ollama", "tgi"):
         assert set(unsaid) == {"top_k", "min_p", "repetition_penalty", "exact_output"}
         assert not {"max_completion_tokens", "ignore_eos", "min_tokens"} & set(sent)
@@ -151,7 +154,8 @@ def test_the_context_limit_is_read_back_where_it_is_shown(imitation: type[Imitat
     with imitation() as server:
         ask(server, adapter)  # Ollama has nothing to show before
         shown = {fact.condition: fact.value for fact in adapter.read_back(Endpoint(server.url), "")}
-    assert shown.get("context_limit") == (None if imitation.key in GATEWAYS else 4096)
+    silent = {"trtllm", "trtllm-engine", "atlas", *GATEWAYS}  # some tell it in their log, which others have
+    assert shown.get("context_limit") == (None if imitation.key in silent else 4096)
 
 
 @speaking()
@@ -167,6 +171,14 @@ def test_the_right_server_has_no_fault_and_another_model_is_named(imitation: typ
     assert fault is not None
     assert "does not serve 'other'; it serves: m" in fault.what
     assert "served_as: m" in (fault.next_step or "")
+
+
+def test_a_field_that_a_strict_engine_does_not_know_is_refused_in_words_the_lab_can_read() -> None:
+    with engines.TrtLlm() as server:
+        body = {"model": "m", "messages": [], "frobnicate": 1}
+        answer = Endpoint(server.url).post("/v1/chat/completions", body)
+    assert answer.status == 400
+    assert error_words(answer.body) == "Extra inputs are not permitted: frobnicate"
 
 
 def test_another_engine_than_the_plan_names_is_found_out_by_its_own_words(spec: RunSpec) -> None:
@@ -285,6 +297,14 @@ def test_an_attached_run_declares_what_the_plan_says_and_nothing_else(spec: RunS
     assert how["metrics"] is How.LEFT  # the lab wants it, whoever launched it decided it
     assert how["seed"] is How.REQUEST
     assert not [setting.words for setting in launch.settings if setting.words]
+
+
+def test_what_a_launch_would_refuse_is_no_reason_not_to_look_at_a_running_engine(spec: RunSpec) -> None:
+    odd = spec.quantization.model_copy(update={"kv_cache": "Q3_K"})
+    launch = declare(adapter_for("vllm", attached=True), spec.model_copy(update={"quantization": odd}), "http://h:1")
+    (kv,) = [setting for setting in launch.settings if setting.condition == "kv_cache_dtype"]
+    assert kv.how is How.NOT_EXPRESSIBLE
+    assert "no KV cache format Q3_K" in (kv.note or "")
 
 
 def test_a_declared_value_that_the_engine_contradicts_is_said(spec: RunSpec) -> None:

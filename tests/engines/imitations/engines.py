@@ -96,6 +96,80 @@ class Sglang(Imitation):
         return ({"error": said},)
 
 
+class TrtLlm(Imitation):
+    """trtllm-serve of the 1.4 line: the port opens early, and a field it does not know is refused."""
+
+    key = "trtllm"
+    loading: ClassVar[Reply] = Reply(
+        {"object": "error", "message": "starting"}, 503, {"x-trtllm-server-state": "starting", "Retry-After": "1"}
+    )
+    version: ClassVar[str] = "1.4.0rc4"
+    owner = "tensorrt_llm"
+    role: ClassVar[dict[str, Any] | None] = {"role": "assistant"}
+    exact_fields: ClassVar[frozenset[str]] = frozenset({"ignore_eos", "min_tokens"})
+    known_fields: ClassVar[frozenset[str] | None] = frozenset(
+        "model messages prompt stream stream_options max_tokens max_completion_tokens temperature top_p top_k min_p "
+        "presence_penalty frequency_penalty repetition_penalty seed ignore_eos min_tokens chat_template_kwargs".split()
+    )
+    metrics_path = "/prometheus/metrics"
+    metrics: ClassVar[Mapping[str, float]] = {
+        "trtllm_num_requests_running": 1,
+        "trtllm_num_requests_waiting": 0,
+        "trtllm_kv_cache_utilization": 0.5,
+        "trtllm_prompt_cached_tokens_total": 16,
+        "trtllm_prompt_tokens_total": 32,
+        "trtllm_num_paused_requests": 0,
+    }
+
+    def get(self, path: str) -> Reply | None:
+        return Reply({"version": self.version}) if path == "/version" else None
+
+    def post(self, path: str, body: dict[str, Any]) -> Reply | None:
+        if path != "/_internal/tokenize":
+            return None
+        return Reply({"count": len(str(body["prompt"]).split()) + 1, "tokens": None})  # one special token before
+
+    def refusal(self, what: str) -> Reply:
+        return Reply({"object": "error", "message": what, "type": "BadRequestError", "param": None, "code": 400}, 400)
+
+    def failure(self) -> tuple[Any, ...]:
+        return ({"object": "error", "message": FAILURE, "type": "InternalError", "param": None, "code": 500},)
+
+
+class TrtLlmEngine(TrtLlm):
+    """trtllm-serve up to 1.2: takes connections only once it is ready."""
+
+    key = "trtllm-engine"
+    binds_late = True
+    version = "1.2.1"
+
+
+class Atlas(Imitation):
+    """Atlas: says no version; keeps min_tokens and ignores ignore_eos."""
+
+    key = "atlas"
+    loading: ClassVar[Reply] = Reply({"status": "loading"}, 503)
+    ready: ClassVar[Reply] = Reply({"status": "ready", "model": "m"})
+    role: ClassVar[dict[str, Any] | None] = {"role": "assistant"}
+    exact_fields: ClassVar[frozenset[str]] = frozenset({"min_tokens"})
+    metrics_path = "/metrics"
+    metrics: ClassVar[Mapping[str, float]] = {
+        "atlas_requests_active": 1,
+        "atlas_prefix_cache_hit_tokens_total": 16,
+        "atlas_prompt_tokens_total": 32,
+        "atlas_generation_tokens_total": 8,
+    }
+
+    def post(self, path: str, body: dict[str, Any]) -> Reply | None:
+        if path != "/tokenize":
+            return None
+        tokens = list(range(len(str(body["prompt"]).split())))
+        return Reply({"tokens": tokens, "count": len(tokens)})
+
+    def failure(self) -> tuple[Any, ...]:
+        return ({"error": {"message": FAILURE, "type": "server_error", "code": 500}},)
+
+
 class LlamaServer(Imitation):
     """llama-server b11434: the port opens before the model is loaded."""
 
