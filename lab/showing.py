@@ -9,6 +9,7 @@ from rich.text import Text
 
 from lab.bench import BenchResult
 from lab.conditions import WHY
+from lab.engines.conformance import Conformance, checkable, read_conformance, standing
 from lab.environment import Environment
 from lab.errors import nearest
 from lab.evidence import EvidenceStore
@@ -41,8 +42,17 @@ def support_words(spec: RunSpec, table: SupportTable, machine: Environment) -> s
     )
 
 
+CHECKED = {
+    "real": "real: a real program was driven through the lab",
+    "parser": "parser: its commands were checked against the engine's own option list",
+    "imitation": "imitation: tried on a server written from the same facts",
+    None: "none: no test has checked it",
+}
+"""Levels of `lab.engines.conformance` in words."""
+
+
 def describe_roster(out: Console) -> None:
-    """On the table, off it with reasons, gateways."""
+    """On the table, off it with reasons, gateways, and how far each is checked."""
     out.print("On the table (the four columns of every comparison):")
     for entry in _seated("on"):
         out.print(f"  {entry.title:<26}{engine_message(LANG, entry.key, 'traits')}", soft_wrap=True)
@@ -51,6 +61,19 @@ def describe_roster(out: Console) -> None:
         out.print(f"  {entry.title:<26}{engine_message(LANG, entry.key, 'reason')}", soft_wrap=True)
     out.print("\nGateways and platforms: attached by URL, the engine behind has to be named.")
     out.print("  " + ", ".join(entry.title for entry in _seated("gateway")))
+    record = read_conformance()
+    table = Table(
+        "adapter",
+        "checked",
+        box=None,
+        padding=(0, 2, 0, 2),
+        title="\nHow far each adapter is checked, by its own tests:",
+        title_justify="left",
+        title_style="",
+    )
+    for key in checkable():
+        table.add_row(key, _checked(key, record))
+    _wide(out).print(table)
     out.print("\nlab engines NAME says more about one of them.")
 
 
@@ -73,6 +96,9 @@ def describe_engine(name: str, out: Console) -> None:
         out.print(f"{entry.title}: {seat}")
         for part in ("reason", "fact"):
             out.print(f"  {part:<8}{engine_message(LANG, entry.key, part)}", soft_wrap=True)
+    for key in checkable():
+        if find(key) == entry:
+            out.print(f"  {'checked':<8}{_checked(key, read_conformance())}", soft_wrap=True)
 
 
 def describe_launch(look: Look, out: Console) -> None:
@@ -283,6 +309,12 @@ def _concern(concern: Concern) -> str:
     value = "" if concern.value is None else f" {concern.value:.3g}"
     limit = "" if concern.limit is None else f" (limit {concern.limit:g})"
     return f"{'invalid' if concern.invalidates else 'care'}: {concern.code}{value}{limit}"
+
+
+def _checked(key: str, record: Conformance) -> str:
+    stands = standing(key, record)
+    changed = "; not checked since the adapter changed" if stands.changed else ""
+    return CHECKED[stands.level] + changed
 
 
 def _seated(seat: str) -> list[Entry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.engines.atlas import Atlas
+from lab.engines.atlas import Atlas, AtlasServer
 from lab.engines.attached import Nim, Ollama, Tgi, form
 from lab.engines.base import Adapter
 from lab.engines.gateway import GATEWAYS, ThroughGateway
@@ -31,7 +31,7 @@ ENGINES: dict[str, Adapter] = {
 }
 """Engines that can be launched, by their key; columns of the comparison first, in its order."""
 
-ATTACHED: dict[str, Adapter] = {adapter.key: adapter for adapter in (Ollama(), Tgi(), LlamaServer())}
+ATTACHED: dict[str, Adapter] = {adapter.key: adapter for adapter in (Ollama(), Tgi(), LlamaServer(), AtlasServer())}
 """Engines with an adapter of their own when they run already; the others are attached through that of `ENGINES`."""
 
 PACKAGED = ("vllm", "sglang")

@@ -240,6 +240,13 @@ class Atlas(Adapter):
         return tuple(found)
 
 
+class AtlasServer(Atlas):
+    """One that runs already: no endpoint tells its version, and a `spark` on this machine need not be the one."""
+
+    def version(self, endpoint: Endpoint) -> str | None:
+        return None
+
+
 def _drafts(spec: RunSpec) -> Expressed:
     if spec.profile.speculative == "off":
         return Expressed(How.SET, note="off without --speculative, --dflash, --ngram-speculative or --self-speculative")

@@ -20,6 +20,7 @@ from lab.engines.base import (
     Launch,
     Place,
     by_request,
+    cannot,
     imposed,
     left,
 )
@@ -156,6 +157,7 @@ class Around(Attachable):
     def __init__(self, inner: Adapter) -> None:
         self.inner = inner
         self.has_quality = inner.has_quality
+        self.uses_gpu = inner.uses_gpu
         self.weights_formats = inner.weights_formats
         self.start_limit_s = inner.start_limit_s
 
@@ -208,7 +210,10 @@ def declare(adapter: Adapter, spec: RunSpec, url: str) -> Launch:
     place = Place(None, adapter.default_port, Path())
     settings = []
     for want in wanted(spec):
-        told = adapter.express(want, spec, place)
+        try:
+            told = adapter.express(want, spec, place)
+        except ParamsError as problem:  # a launch would be refused; here somebody says that it runs like this
+            told = cannot(problem.what)
         how, note = told.how, told.note
         if how not in (How.IMPOSED, How.REQUEST, How.NOT_EXPRESSIBLE):
             said = _is_declared(want, spec)

@@ -21,6 +21,9 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 POLL_EVERY_S = 0.2
 
+LOADING = frozenset({400, 429, *range(500, 600)})
+"""Statuses of a server that is there and does not take requests yet; Triton's frontend says 400."""
+
 OWNERS = {"vllm": "vllm", "sglang": "sglang", "llamacpp": "llama.cpp"}
 """`owned_by` of a model list to the engine that writes it: an engine that says its own name."""
 
@@ -56,7 +59,7 @@ def find_fault(adapter: Adapter, endpoint: Endpoint, spec: RunSpec) -> LabError 
         return EngineError(
             f"{endpoint.url} answers HTTP {answer.status}: it wants an API key", f"export {KEY_VARIABLE}=…"
         )
-    if answer.status not in (200, 429) and answer.status < 500:
+    if answer.status not in LOADING and answer.status != 200:
         return EngineError(
             f"{endpoint.url}{adapter.ready_path} answers HTTP {answer.status}, which is not how "
             f"{spec.gateway or adapter.key} says that it is ready",
@@ -113,7 +116,7 @@ class EngineAttachment:
 
     @property
     def ended(self) -> bool:
-        """False: whether its process lives is not ours to see; `check_alive` asks it."""
+        """False: nobody can tell without asking it, and a load is not disturbed by questions."""
         return False
 
     def check_alive(self, when: str, patience_s: float = 0.0) -> None:

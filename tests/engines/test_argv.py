@@ -127,3 +127,40 @@ def test_no_path_of_this_machine_stands_in_the_command_that_is_shown(
     launch = adapter.render(suited(adapter, specs["prefix-cache-on"]), place)
     said = [*launch.shown, *(word for setting in launch.settings for word in setting.words)]
     assert not [word for word in said if "secret" in word]
+
+
+NATIVE = frozenset(
+    "-m --alias --host --port -t --fit --cache-ram -ctk -ctv -c -np -b --cache-prompt --no-cache-prompt "
+    "--metrics --chat-template-file".split()
+)
+"""Options of llama-server b11434 that the adapter may use, transcribed: no program was at hand to ask."""
+
+
+@pytest.fixture
+def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A llama-server program that is named; it is there and does nothing."""
+    server = tmp_path / "llama-server"
+    server.write_text("#!/bin/sh\n", encoding="utf-8")
+    server.chmod(0o755)
+    monkeypatch.setenv("LAB_LLAMA_SERVER", str(server))
+    return str(server)
+
+
+def test_a_llama_server_that_is_named_is_launched_and_the_command_says_so(
+    native: str, specs: dict[str, RunSpec]
+) -> None:
+    adapter = adapter_for("llama.cpp")
+    spec = specs["prefix-cache-off"]
+    profile = spec.profile.model_copy(update={"max_batched_tokens": 512, "cuda_graphs": False})
+    spec = spec.model_copy(update={"profile": profile})
+    place = Place(Path("/models/a.gguf"), 8123, Path("/bundle"), chat_template=Path("/models/t.jinja"))
+    launch = adapter.render(spec, place)
+    assert (launch.argv[0], launch.shown[0]) == (native, "llama-server")
+    assert {word for word in launch.argv if word.startswith("-")} <= NATIVE
+    assert launch.env == {"GGML_CUDA_DISABLE_GRAPHS": "1"}
+    assert adapter.installed() is None
+
+
+def test_a_llama_server_that_is_named_and_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_LLAMA_SERVER", "/nowhere/llama-server")
+    assert "names /nowhere/llama-server, which is no program here" in (adapter_for("llama.cpp").installed() or "")
