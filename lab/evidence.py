@@ -145,6 +145,8 @@ class LoadFacts(Frozen):
     """One for each level."""
     metrics_reason: str | None
     """Why there is no server_metrics.parquet; None when there is one."""
+    not_supported: Name | None = None
+    """The check that the workload needs and that this engine did not pass: no load was driven."""
 
 
 class Manifest(Frozen):

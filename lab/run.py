@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from lab.checks import needed
 from lab.engines import adapter_for
 from lab.engines.base import Place
 from lab.engines.process import EngineProcess, child_environment, free_port
@@ -38,7 +39,7 @@ from lab.plan import PlannedRun, RunPlan, find_weights
 from lab.preflight import probe
 from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
-from lab.records import CacheState, Event, Outcome, Preparation, RunState
+from lab.records import CacheState, Capabilities, Event, Outcome, Preparation, RunState
 from lab.watch import EngineWatch
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
@@ -98,7 +99,7 @@ class Run:
         self._adapter = adapter_for(planned.spec.engine)
         self._tell = _teller()
         self._engine: EngineProcess | None = None
-        self._can_tokenize = False
+        self._capabilities = Capabilities(checks=())
         self._ended = False
         atexit.register(self._end, RunState.INTERRUPTED, "the process ended before the run was closed")
 
@@ -143,8 +144,15 @@ class Run:
             )
             self._write("preparation.json", preparation)
             self._say("prepare", detail="preflight")
-            capabilities = probe(adapter, engine.endpoint, spec)
-            self._can_tokenize = capabilities.can("tokenize")
+            effective = adapter.read_back(engine.endpoint, engine.log())
+            self._capabilities = capabilities = probe(
+                adapter,
+                engine.endpoint,
+                spec,
+                effective,
+                alive=lambda: engine.check_alive("during preflight", patience_s=2.0),
+                say=lambda name: self._say("prepare", detail=f"preflight: {name}"),
+            )
             self._write(
                 "launch.json",
                 LaunchRecord(
@@ -154,7 +162,7 @@ class Run:
                     not_expressible=not_expressible,
                     capabilities=capabilities,
                     settings=launch.settings,
-                    effective=adapter.read_back(engine.endpoint, engine.log()),
+                    effective=effective,
                     surface=adapter.surface,
                 ),
             )
@@ -164,9 +172,21 @@ class Run:
         """Drive every rung of the ladder and keep what every request did."""
         with self._step("throughput"):
             engine, workload = self._running(), self.spec.workload
+            missing = needed(workload)
+            if missing is not None and not self._capabilities.can(missing):
+                reason = f"the workload is not supported: this engine did not pass {missing}"
+                self._write(
+                    "load.json",
+                    LoadFacts(zero_s=0.0, complete=True, costs=(), metrics_reason=reason, not_supported=missing),
+                )
+                return LoadResult((), (), complete=True, zero_s=0.0)
             self._say("throughput", detail="building prompts")
             fields, _ = self._request_fields()
-            count = (lambda text: self._adapter.count_tokens(engine.endpoint, text)) if self._can_tokenize else None
+            count = (
+                (lambda text: self._adapter.count_tokens(engine.endpoint, text))
+                if self._capabilities.can("tokenize")
+                else None
+            )
             source = self._source
             longest = longest_tokens(workload, source, count)
             if longest is not None and longest > self.spec.context_limit:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from lab.conditions import Condition, Wanted
 from lab.endpoint import Endpoint
@@ -161,6 +161,18 @@ class LlamaCpp(Adapter):
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
         tokens = endpoint.post("/tokenize", {"content": text, "add_special": False}).json()
         return len(tokens["tokens"]) if isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list) else None
+
+    def chat_token_ids(
+        self, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], spec: RunSpec
+    ) -> tuple[int, ...] | None:
+        body = {"messages": list(messages), **self.template_fields(spec).body}
+        rendered = endpoint.post("/apply-template", body).json()
+        prompt = rendered.get("prompt") if isinstance(rendered, dict) else None
+        if not isinstance(prompt, str):
+            return None
+        answer = endpoint.post("/tokenize", {"content": prompt, "add_special": True, "parse_special": True}).json()
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        return tuple(tokens) if isinstance(tokens, list) and all(isinstance(token, int) for token in tokens) else None
 
 
 def _slots(spec: RunSpec) -> int:
