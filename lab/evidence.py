@@ -170,6 +170,8 @@ class RunRecord(Frozen):
     preparation: Preparation | None
     levels: tuple[LevelResult, ...]
     prompts: tuple[PromptFacts, ...]
+    not_supported: Name | None
+    """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
     certificate: Certificate | None
     """What the instrument had been shown to hold on this machine; None: it had not been calibrated."""
@@ -375,6 +377,7 @@ class EvidenceStore:
                 if (of_level := [record for record in records if record.level == level])
             ),
             prompts=load.prompts if load else (),
+            not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),
