@@ -234,6 +234,28 @@ def verify(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: R
     out.print(f"{run_id}: every file matches its manifest")
 
 
+@app.command("match")
+def match_runs(
+    run_ids: Annotated[list[str], typer.Argument(metavar="RUN_ID...")],
+    runs_dir: RunsDir = None,
+) -> None:
+    """Say whether runs may stand side by side; every reason why not, in the order in which to fix them.
+
+    Exit code 0: they may, footnotes or not; 1: they may not; 2: the question could not be asked.
+    """
+    from lab.evidence import open_store
+    from lab.match import match, refusals, side_of
+    from lab.publish.projection import grade_of
+    from lab.showing import describe_match
+
+    store = open_store(runs_dir)
+    records = [store.read(run_id) for run_id in dict.fromkeys(run_ids)]
+    found = match([side_of(record, grade_of(record)[0]) for record in records])
+    describe_match(found, tuple(record.run_id for record in records), out)
+    if refusals(found):
+        raise typer.Exit(1)
+
+
 @engines_app.callback(invoke_without_command=True)
 def engines(context: typer.Context) -> None:
     """Who is on the table, who is off it and why, which gateways may stand in front."""

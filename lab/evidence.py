@@ -165,6 +165,8 @@ class LoadFacts(Frozen):
     """Why there is no server_metrics.parquet; None when there is one."""
     gpu_reason: str | None = None
     """Why there is no gpu.parquet; None when there is one."""
+    not_supported: Name | None = None
+    """The check that the workload needs and that this engine did not pass: no load was driven."""
 
 
 class Isolation(Frozen):
@@ -197,6 +199,8 @@ class RunRecord(Frozen):
     prompts: tuple[PromptFacts, ...]
     host_use: HostUse | None
     gpu_use: GpuUse | None
+    not_supported: Name | None
+    """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
     certificate: Certificate | None
     """What the instrument had been shown to hold on this machine; None: it had not been calibrated."""
@@ -424,6 +428,7 @@ class EvidenceStore:
                 isolation.other_cores_after if isolation else None,
             ),
             gpu_use=gpu_use(around.gpu),
+            not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from lab.checks import needed
 from lab.engines import adapter_of
 from lab.engines.attached import disagreements, unseen
 from lab.engines.attachment import EngineAttachment
@@ -40,7 +41,7 @@ from lab.plan import PlannedRun, RunPlan
 from lab.preflight import probe
 from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
-from lab.records import Event, Outcome, Preparation, RunState
+from lab.records import Capabilities, Event, Outcome, Preparation, RunState
 from lab.serving import Serving, bring_up
 from lab.support import look_up, read_support
 from lab.watch import RunWatch, other_cores
@@ -105,7 +106,7 @@ class Run:
         self._adapter = adapter_of(planned.spec)
         self._tell = _teller()
         self._serving: Serving | None = None
-        self._can_tokenize = False
+        self._capabilities = Capabilities(checks=())
         self._ended = False
         self._other_before: float | None = None
         atexit.register(self._end, RunState.INTERRUPTED, "the process ended before the run was closed")
@@ -157,10 +158,16 @@ class Run:
             )
             self._write("preparation.json", preparation)
             self._say("prepare", detail="preflight")
-            capabilities = probe(adapter, engine.endpoint, spec)
-            self._can_tokenize = capabilities.can("tokenize")
-            version = adapter.version(engine.endpoint)
             effective = adapter.read_back(engine.endpoint, engine.log())
+            self._capabilities = capabilities = probe(
+                adapter,
+                engine.endpoint,
+                spec,
+                effective,
+                alive=lambda: engine.check_alive("during preflight", patience_s=2.0),
+                say=lambda name: self._say("prepare", detail=f"preflight: {name}"),
+            )
+            version = adapter.version(engine.endpoint)
             note = adapter.version_note(version)
             warnings = [note] if note else []
             if serving.attached_to is not None:
@@ -191,9 +198,21 @@ class Run:
         """Drive every rung of the ladder and keep what every request did."""
         with self._step("throughput"):
             engine, workload = self._running(), self.spec.workload
+            missing = needed(workload)
+            if missing is not None and not self._capabilities.can(missing):
+                reason = f"the workload is not supported: this engine did not pass {missing}"
+                self._write(
+                    "load.json",
+                    LoadFacts(zero_s=0.0, complete=True, costs=(), metrics_reason=reason, not_supported=missing),
+                )
+                return LoadResult((), (), complete=True, zero_s=0.0)
             self._say("throughput", detail="building prompts")
             fields, _ = self._request_fields()
-            count = (lambda text: self._adapter.count_tokens(engine.endpoint, text)) if self._can_tokenize else None
+            count = (
+                (lambda text: self._adapter.count_tokens(engine.endpoint, text))
+                if self._capabilities.can("tokenize")
+                else None
+            )
             source = self._source
             longest = longest_tokens(workload, source, count)
             if longest is not None and longest > self.spec.context_limit:

@@ -8,13 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.bench import BenchResult
+from lab.checks import Consequence, rule_of
 from lab.conditions import WHY
 from lab.engines.conformance import Conformance, checkable, read_conformance, standing
 from lab.environment import Environment
 from lab.errors import nearest
 from lab.evidence import EvidenceStore
 from lab.launching import Look
-from lab.records import Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
+from lab.match import Mismatch, refusals
+from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
@@ -148,8 +150,6 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     )
     if record.launch:
         fact("command", shell_words(record.launch.command))
-        checks = ", ".join(f"{check.name} {check.result}" for check in record.launch.capabilities.checks)
-        fact("preflight", checks)
     if record.preparation:
         p = record.preparation
         build = "no build step" if p.build_s is None else f"build {p.build_s:.2f} s"
@@ -159,6 +159,10 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
             f"{build}, {start}, first request {p.first_request_s:.3f} s, cache {p.cache_state}",
         )
     out.print(facts)
+    if record.launch:
+        _wide(out).print(_preflight(record.launch.capabilities))
+    if record.not_supported:
+        out.print(f"throughput: not supported here: this engine did not pass {record.not_supported}; no load was sent")
     if record.levels:
         _wide(out).print(_levels(record.levels))
     for task in record.quality.tasks if record.quality else ():
@@ -186,6 +190,28 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
         )
     elif record.levels:
         out.print("no certificate: the instrument was not calibrated on this machine (lab calibrate)")
+
+
+def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: Console) -> None:
+    """Whether runs may stand side by side, and every reason in the order in which to fix it."""
+    refused = refusals(found)
+    one = len(run_ids) == 1
+    if not refused:
+        out.print(
+            "comparable: nothing stands against it" if one else f"comparable: these {len(run_ids)} runs are one match"
+        )
+    else:
+        what = "this run may not stand beside another" if one else "these runs may not stand side by side"
+        out.print(f"not comparable: {what}, {len(refused)} reason(s), in the order in which to fix them")
+    table = Table("about", "what", "why", "values", "runs", box=None, header_style="bold")
+    for mismatch in found:
+        values = " / ".join("not recorded" if value is None else value for value in mismatch.values)
+        why = message(LANG, f"mismatch-{mismatch.kind}")
+        runs = "all" if mismatch.run_ids == run_ids and not one else ", ".join(mismatch.run_ids)
+        kind = "" if mismatch.refuses else "footnote: "
+        table.add_row(message(LANG, f"topic-{mismatch.topic}"), mismatch.field, Text(kind + why), Text(values), runs)
+    if found:
+        _wide(out).print(table)
 
 
 def describe_certificate(certificate: Certificate, out: Console) -> None:
@@ -244,6 +270,15 @@ def shell_words(command: tuple[str, ...]) -> str:
 def _wide(out: Console) -> Console:
     """The same output, wide enough for a table of numbers: a terminal may wrap it, nothing is cut off."""
     return Console(file=out.file, width=max(out.width, 150), highlight=False)
+
+
+def _preflight(capabilities: Capabilities) -> Table:
+    table = Table("preflight", "", "what was seen", box=None, header_style="bold")
+    for check in capabilities.checks:
+        rule = rule_of(check.name)
+        follows = rule is not None and rule.consequence is Consequence.EQUALITY and check.result == "fail"
+        table.add_row(check.name, check.result + (", not comparable" if follows else ""), Text(check.detail))
+    return table
 
 
 def _instrument(levels: tuple[InstrumentLevel, ...]) -> Table:

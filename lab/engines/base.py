@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -397,6 +397,13 @@ class Adapter(ABC):
 
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
         """Length of `text` in the engine's own tokens, special tokens left out; None when it cannot be asked."""
+        return None
+
+    def chat_token_ids(
+        self, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], spec: RunSpec
+    ) -> tuple[int, ...] | None:
+        """A conversation as its own template and tokenizer render it, special tokens included, up to where the
+        answer begins; None when it cannot be asked."""
         return None
 
 

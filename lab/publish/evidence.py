@@ -6,10 +6,13 @@ listed cannot be published, because there is nowhere to put it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
+from lab.checks import CheckName
+from lab.conditions import Condition
+from lab.match import Result, Side
 from lab.records import (
     Build,
     CacheState,
@@ -18,6 +21,7 @@ from lab.records import (
     EvidenceGrade,
     GpuUse,
     HostUse,
+    How,
     InstrumentLevel,
     LaunchTally,
     MachineClass,
@@ -37,6 +41,7 @@ from lab.spec import (
     Quantization,
     Sampling,
     Sha256,
+    SuiteRef,
     Table,
     Workload,
 )
@@ -49,6 +54,32 @@ Source = Annotated[str, StringConstraints(max_length=340, pattern=r"^[^<>\x00-\x
 """Where something public is written: a document, a section, a commit."""
 Argument = Annotated[str, StringConstraints(max_length=120, pattern=r"^[A-Za-z0-9 ._:=,+\-{}\[\]\"<>]*$")]
 """One argument of a redacted command; a path is `<model>`, a port `<port>`."""
+
+Setting = bool | int | float | Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-:=,]{0,60}$")]
+"""Value of a condition; words that could name something private are there as their digest."""
+
+
+class PublicSetting(Frozen):
+    """One condition as it was put to the engine; see `lab.records.LaunchSetting`. Its words stay private."""
+
+    condition: Condition
+    wanted: Setting | None
+    how: How
+
+
+class PublicEffective(Frozen):
+    """One condition as the running engine showed it; see `lab.records.Effective`."""
+
+    condition: Condition
+    value: Setting
+
+
+class PublicCheck(Frozen):
+    """One check of preflight; see `lab.checks`. What was seen in words stays private."""
+
+    name: CheckName
+    result: Result
+    counts: tuple[int, ...] = ()
 
 
 class PublicPreparation(Frozen):
@@ -158,6 +189,18 @@ class PublicRun(Frozen):
     levels: tuple[PublicLevel, ...]
     not_expressible: tuple[Name, ...] = ()
     """Request fields that were asked for and that this engine cannot express."""
+    chat_template_kwargs: dict[Name, bool | int | Name] = Field(default_factory=dict)
+    """Variables of the chat template, as every chat request carried them."""
+    cache_tier: CacheTier = "as-found"
+    """What the launch was to start from."""
+    suite: SuiteRef | None = None
+    """The quality suite that was asked for; None: quality cannot be asked of this engine."""
+    settings: tuple[PublicSetting, ...] = ()
+    """Every condition as it was put to the engine; empty for evidence older than the conditions."""
+    effective: tuple[PublicEffective, ...] = ()
+    """Conditions as the running engine showed them; one that is not there was not exposed."""
+    checks: tuple[PublicCheck, ...] = ()
+    """What preflight saw the engine do."""
     quality: PublicQuality | None
     quality_reason: Literal["not-applicable-seeded-text", "not-measured"] | None
     """Why there is no quality result; None when there is one."""
@@ -178,3 +221,44 @@ class PublicRun(Frozen):
     """What its GPUs did; None: none was seen."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""
+
+    @property
+    def side(self) -> Side:
+        """What is compared of this run; the same that its private bundle gives."""
+        asked: dict[str, Any] = self.model_dump(mode="json", include=set(_ASKED))
+        return Side(
+            run_id=self.run_id,
+            measured=True,
+            asked={"spec_version": 1, **asked, "quality": self.suite.model_dump() if self.suite else None},
+            engine_version=self.engine_version,
+            wanted={one.condition: one.wanted for one in self.settings},
+            how={one.condition: one.how for one in self.settings},
+            effective={one.condition: one.value for one in self.effective},
+            results={check.name: check.result for check in self.checks},
+            counts={check.name: check.counts for check in self.checks if check.counts},
+            not_expressible=self.not_expressible,
+            cache_state=self.preparation.cache_state if self.preparation else None,
+            grade=self.grade,
+            machine=self.machine,
+            certified=self.certificate is not None,
+            lab_version=self.lab_version,
+        )
+
+
+_ASKED = (
+    "table",
+    "model",
+    "quantization",
+    "context_limit",
+    "engine",
+    "profile",
+    "gateway",
+    "behind",
+    "attached",
+    "workload",
+    "sampling",
+    "chat_template_kwargs",
+    "preparation_counts",
+    "cache_tier",
+)
+"""Fields that stand here under the name they have in `RunSpec`."""

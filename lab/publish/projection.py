@@ -6,13 +6,18 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from lab.checks import CheckName, rule_of
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
+from lab.match import comparable
 from lab.publish.evidence import (
+    PublicCheck,
+    PublicEffective,
     PublicLevel,
     PublicPreparation,
     PublicQuality,
     PublicRun,
+    PublicSetting,
     PublicTask,
 )
 from lab.records import (
@@ -127,6 +132,23 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
+        chat_template_kwargs=spec.chat_template_kwargs,
+        cache_tier=spec.cache_tier,
+        suite=spec.quality,
+        settings=tuple(
+            PublicSetting(condition=one.condition, wanted=comparable(one.wanted), how=one.how)
+            for one in record.launch.settings
+        ),
+        effective=tuple(
+            PublicEffective(condition=one.condition, value=value)
+            for one in record.launch.effective
+            if (value := comparable(one.value)) is not None
+        ),
+        checks=tuple(
+            PublicCheck(name=CheckName(check.name), result=check.result, counts=check.counts)
+            for check in record.launch.capabilities.checks
+            if rule_of(check.name) is not None
+        ),
         quality=_quality(record),
         quality_reason=_quality_reason(record),
         instrument=tuple(map(_instrument, record.instrument)),
