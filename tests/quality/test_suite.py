@@ -103,7 +103,7 @@ def _line(**changes: Any) -> list[Any]:
         ({"task": {"data": "nowhere.jsonl"}}, "nowhere.jsonl: cannot be read: No such file"),
         ({"task": {"data": "../sums.jsonl"}}, "tasks[0]: data: string should match pattern"),
         ({"task": {"metric": "exact_mach"}}, "no metric is called 'exact_mach'. Did you mean 'exact_match'?"),
-        ({"task": {"metric": "f1"}}, "Known: exact_match, number_match, schema_valid."),
+        ({"task": {"metric": "f1"}}, "Known: exact_match, number_match, schema_valid, field_accuracy, "),
         ({"task": {"max_tokens": 0}}, "max_tokens: input should be greater than or equal to 1, got 0"),
         ({"task": {"stop": ["a", "b", "c", "d", "e"]}}, "stop: tuple should have at most 4 items"),
         ({"task": {"examples": 5}}, "examples: input should be a list, got 5"),
