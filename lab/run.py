@@ -25,19 +25,20 @@ from lab.engines import adapter_for
 from lab.engines.process import EngineProcess, child_environment, free_port
 from lab.engines.reference import read_emissions
 from lab.environment import capture, page_cache_share
-from lab.errors import EngineDied, EngineError, LabError
+from lab.errors import EngineDied, EngineError, LabError, ModelError
 from lab.evidence import EvidenceStore, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.leash import Leashed
 from lab.load.driver import LoadJob, LoadResult, Progress, run_load
 from lab.load.ladder import build_levels
 from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
+from lab.load.tokens import LocalTokenizer, open_tokenizer
 from lab.params import PARAMS_FOLDER
 from lab.plan import PlannedRun, RunPlan, find_weights
 from lab.preflight import probe
 from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
-from lab.records import CacheState, Event, Outcome, Preparation, RunState
+from lab.records import CacheState, Capabilities, Event, Outcome, Preparation, RunState
 from lab.watch import EngineWatch
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
@@ -97,7 +98,8 @@ class Run:
         self._adapter = adapter_for(planned.spec.engine)
         self._tell = _teller()
         self._engine: EngineProcess | None = None
-        self._can_tokenize = False
+        self._capabilities: Capabilities | None = None
+        self._weights: Path | None = None
         self._ended = False
         atexit.register(self._end, RunState.INTERRUPTED, "the process ended before the run was closed")
 
@@ -110,7 +112,7 @@ class Run:
             certificate = self._store.certificate(environment)
             if certificate is not None:
                 self._write("certificate.json", certificate)
-            weights = find_weights(self._planned)
+            self._weights = weights = find_weights(self._planned)
             cache_state, cache_reason = _cache_state(weights)
             port = free_port()
             launch = adapter.render(spec, weights, port)
@@ -138,8 +140,7 @@ class Run:
             )
             self._write("preparation.json", preparation)
             self._say("prepare", detail="preflight")
-            capabilities = probe(adapter, engine.endpoint, spec)
-            self._can_tokenize = capabilities.can("tokenize")
+            self._capabilities = capabilities = probe(adapter, engine.endpoint, spec)
             self._write(
                 "launch.json",
                 LaunchRecord(
@@ -158,7 +159,8 @@ class Run:
             engine, workload = self._running(), self.spec.workload
             self._say("throughput", detail="building prompts")
             fields, _ = self._request_fields()
-            count = (lambda text: self._adapter.count_tokens(engine.endpoint, text)) if self._can_tokenize else None
+            can_tokenize = self._capabilities is not None and self._capabilities.can("tokenize")
+            count = (lambda text: self._adapter.count_tokens(engine.endpoint, text)) if can_tokenize else None
             source = self._source
             longest = longest_tokens(workload, source, count)
             if longest is not None and longest > self.spec.context_limit:
@@ -216,11 +218,15 @@ class Run:
                 sampling=self._adapter.sampling_fields(self.spec.sampling).body,
                 context_limit=self.spec.context_limit,
                 run_id=self.run_id,
+                capabilities=self._capabilities,
+                tokenizer=self._tokenizer,
                 timeout_s=ITEM_LIMIT_S,
                 on_progress=lambda done, total: self._say("quality", done=done, total=total),
             )
             self._store.write_samples(self.run_id, items)
             self._write("quality.json", result)
+            if result.incomplete == "stopped":
+                raise KeyboardInterrupt
             engine.check_alive("during the quality suite")
 
     def close(self) -> None:
@@ -242,6 +248,14 @@ class Run:
     def _source(self) -> Source | None:
         planned = self._planned
         return None if planned.source is None else read_source(self.spec.workload.content, planned.source)
+
+    @property
+    def _tokenizer(self) -> LocalTokenizer | None:
+        """The model's tokenizer out of its weights; None when the lab cannot read it: tasks that need it say so."""
+        try:
+            return None if self._weights is None else open_tokenizer(self._weights)
+        except ModelError:
+            return None
 
     @property
     def _model(self) -> str:

@@ -319,9 +319,13 @@ quality-not-applicable-seeded-text = not applicable: the engine answers seeded t
 quality-not-measured = quality was not measured
 unscored-request_failed = request failed
 unscored-empty = empty answer
+unscored-null = answer is null
 unscored-truncated = truncated
 unscored-reasoning_only = reasoning only
+unscored-contract = answer breaks the contract of its route
+unscored-does_not_fit = does not fit into the context
 unscored-not_supported = not supported
+unscored-not_asked = not asked
 unscored-none = none
 
 instrument = Instrument check

@@ -319,9 +319,13 @@ quality-not-applicable-seeded-text = 対象外：シードで決まる文を返�
 quality-not-measured = 品質は未計測
 unscored-request_failed = リクエスト失敗
 unscored-empty = 空の応答
+unscored-null = 応答が null
 unscored-truncated = 途中で切断
 unscored-reasoning_only = 推論過程のみ
+unscored-contract = 応答が経路の取り決めに反する
+unscored-does_not_fit = コンテキストに収まらない
 unscored-not_supported = 非対応
+unscored-not_asked = 未実施
 unscored-none = なし
 
 instrument = 計測器の確認
