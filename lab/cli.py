@@ -29,6 +29,8 @@ app = typer.Typer(
 )
 model_app = typer.Typer(help="Model files: fetch them, checked, into the cache.", no_args_is_help=True)
 app.add_typer(model_app, name="model")
+quality_app = typer.Typer(help="Quality suites: check them, fetch their data.", no_args_is_help=True)
+app.add_typer(quality_app, name="quality")
 
 
 class _EnginesGroup(TyperGroup):
@@ -542,6 +544,61 @@ def _python_of(engine: str) -> Path:
             f"lab engines install {engine}",
         )
     return Path(installed.python)
+
+
+SuiteName = Annotated[
+    str, typer.Argument(metavar="SUITE", help="A folder of params/quality/, or the path of a suite's folder")
+]
+
+
+@quality_app.command("check")
+def quality_check(suite: SuiteName) -> None:
+    """Read a suite as a run would; print its tasks, items and digest."""
+    from lab.quality import load_suite
+
+    loaded = load_suite(_suite_folder(suite))
+    out.print(f"{loaded.name} {loaded.version}: {loaded.about}", soft_wrap=True)
+    table = Table("task", "output", "metric", "items", "examples", "answer", box=None)
+    for task in loaded.tasks:
+        config = task.config
+        limit = "" if config.max_tokens is None else f"up to {config.max_tokens} tokens"
+        shape = f"{limit}, {config.response_format}" if config.response_format else limit
+        table.add_row(task.name, config.output, config.metric, str(len(task.items)), str(len(config.examples)), shape)
+    out.print(table)
+    out.print(f"{sum(len(task.items) for task in loaded.tasks)} items, digest {loaded.ref().sha256}", soft_wrap=True)
+
+
+@quality_app.command("fetch")
+def quality_fetch(suite: SuiteName) -> None:
+    """Take a suite's data from the hub; the first fetch locks commit and rows, later ones are held against them."""
+    from lab.params import shown
+    from lab.quality.hub import LOCK, fetch_data
+    from lab.quality.suite import read_configs
+
+    folder = _suite_folder(suite)
+    name, configs = read_configs(folder)
+    sources = {config.data: config.hub for config in configs if config.hub is not None}
+    if not sources:
+        out.print(f"{name} brings its own data; nothing is fetched")
+        return
+    locks = fetch_data(folder, name, sources, lambda words: err.print(f"{name}: {words}", soft_wrap=True))
+    for data, lock in locks.items():
+        out.print(f"{data}: {len(lock.row_sha256)} rows of {lock.dataset} at {lock.revision[:12]}", soft_wrap=True)
+    out.print(f"locked in {shown(folder / LOCK)}. Next: lab quality check {suite}", soft_wrap=True)
+
+
+def _suite_folder(suite: str) -> Path:
+    """The folder of a suite that is named or pointed at."""
+    from lab.errors import nearest
+    from lab.params import PARAMS_FOLDER
+
+    for folder in (PARAMS_FOLDER / "quality" / suite, Path(suite)):
+        if (folder / "suite.yaml").is_file():
+            return folder
+    there = sorted(entry.parent.name for entry in (PARAMS_FOLDER / "quality").glob("*/suite.yaml"))
+    near = nearest(suite, there)
+    hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(there)}"
+    raise LabError(f"no quality suite is called '{suite:.80}'; {hint}")
 
 
 def main() -> None:

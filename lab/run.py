@@ -28,7 +28,7 @@ from lab.engines.attachment import EngineAttachment
 from lab.engines.process import EngineProcess, child_environment
 from lab.engines.reference import read_emissions
 from lab.environment import capture
-from lab.errors import EngineDied, EngineError, LabError
+from lab.errors import EngineDied, EngineError, LabError, ModelError
 from lab.evidence import EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.gpu import open_gpus
 from lab.leash import Leashed
@@ -36,6 +36,7 @@ from lab.load.driver import LoadJob, LoadResult, Progress, StopLoad, run_load
 from lab.load.ladder import build_levels
 from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
+from lab.load.tokens import LocalTokenizer, open_tokenizer
 from lab.params import PARAMS_FOLDER
 from lab.plan import PlannedRun, RunPlan
 from lab.preflight import probe
@@ -45,6 +46,7 @@ from lab.records import Capabilities, Event, Outcome, Preparation, RunState
 from lab.serving import Serving, bring_up
 from lab.support import look_up, read_support
 from lab.watch import RunWatch, other_cores
+from lab.weights import find_model, locate
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
 """The notebook that collects one engine column."""
@@ -273,11 +275,15 @@ class Run:
                 sampling=self._adapter.sampling_fields(self.spec.sampling).body,
                 context_limit=self.spec.context_limit,
                 run_id=self.run_id,
+                capabilities=self._capabilities,
+                tokenizer=self._tokenizer,
                 timeout_s=ITEM_LIMIT_S,
                 on_progress=lambda done, total: self._say("quality", done=done, total=total),
             )
             self._store.write_samples(self.run_id, items)
             self._write("quality.json", result)
+            if result.incomplete == "stopped":
+                raise KeyboardInterrupt
             engine.check_alive("during the quality suite")
 
     def close(self) -> None:
@@ -299,6 +305,15 @@ class Run:
     def _source(self) -> Source | None:
         planned = self._planned
         return None if planned.source is None else read_source(self.spec.workload.content, planned.source)
+
+    @property
+    def _tokenizer(self) -> LocalTokenizer | None:
+        """The model's tokenizer out of its weights; None when the lab cannot read it: tasks that need it say so."""
+        try:
+            path = locate(*find_model(self.spec.model, self._planned.models_folder))
+            return None if path is None else open_tokenizer(path)
+        except ModelError:
+            return None
 
     @property
     def _model(self) -> str:

@@ -168,8 +168,13 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     for task in record.quality.tasks if record.quality else ():
         reasons = ", ".join(f"{count} {reason}" for reason, count in task.unscored.items()) or "none"
         error = "" if task.stderr is None else f" ± {task.stderr:.3f} (standard error)"
-        score = "no score" if task.score is None else f"{task.score:.3f}{error}"
-        out.print(f"quality {task.task}: {score}, n {task.n}, unscored: {reasons}", soft_wrap=True)
+        score = "no score" if task.score is None else f"{task.metric} {task.score:.3f}{error}"
+        if task.answered_score is not None and task.unscored:
+            score += f", {task.answered_score:.3f} over the {task.scored} scored"
+        words = f"quality {task.task}: {score}, n {task.n}, coverage {task.coverage:.1%}, unscored: {reasons}"
+        out.print(escape(f"{words}; {task.reason}" if task.reason else words), soft_wrap=True)
+    if record.quality and record.quality.incomplete:
+        out.print(f"quality is incomplete: {record.quality.incomplete}", soft_wrap=True)
     for level in record.levels:
         for concern in level.concerns:
             out.print(f"{_rung(level)}: {_concern(concern)}", soft_wrap=True)

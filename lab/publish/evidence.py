@@ -138,6 +138,9 @@ class PublicTask(Frozen):
     unscored: dict[Unscored, int]
     score: float | None
     stderr: float | None
+    answered_score: float | None = None
+    """None when no item has a score, and in evidence written before it was published."""
+    better: Literal["higher", "lower"] = "higher"
 
 
 class PublicQuality(Frozen):

@@ -223,6 +223,8 @@ def _quality(record: RunRecord) -> PublicQuality | None:
                 unscored=task.unscored,
                 score=_maybe(task.score),
                 stderr=_maybe(task.stderr),
+                answered_score=_maybe(task.answered_score),
+                better=task.better,
             )
             for task in result.tasks
         ),

@@ -323,7 +323,7 @@ outcome-cancelled = cancelled
 
 quality = Quality
 quality-caption = Quality under the same run_id
-quality-note = A standard error belongs to one score. It is not the error of a difference. A difference is read as one of quantization and path, not of an engine by itself.
+quality-note = A score is over all items: one that could not be scored adds nothing, so it is read beside the number scored. A standard error belongs to one score. It is not the error of a difference. A difference is read as one of quantization and path, not of an engine by itself.
 task = Task
 score = Score
 items = Items
@@ -334,9 +334,13 @@ quality-not-applicable-seeded-text = not applicable: the engine answers seeded t
 quality-not-measured = quality was not measured
 unscored-request_failed = request failed
 unscored-empty = empty answer
+unscored-null = answer is null
 unscored-truncated = truncated
 unscored-reasoning_only = reasoning only
+unscored-contract = answer breaks the contract of its route
+unscored-does_not_fit = does not fit into the context
 unscored-not_supported = not supported
+unscored-not_asked = not asked
 unscored-none = none
 
 instrument = Instrument check

@@ -323,7 +323,7 @@ outcome-cancelled = 中止
 
 quality = 品質
 quality-caption = 同じ run_id で測った品質
-quality-note = 標準誤差は 1 つのスコアのもので、差の誤差ではありません。スコアの差は、エンジン単体ではなく、量子化／経路の差として読みます。
+quality-note = スコアは全項目に対する値です。採点できなかった項目は何も加えないので、採点数と並べて読みます。標準誤差は 1 つのスコアのもので、差の誤差ではありません。スコアの差は、エンジン単体ではなく、量子化／経路の差として読みます。
 task = タスク
 score = スコア
 items = 問題数
@@ -334,9 +334,13 @@ quality-not-applicable-seeded-text = 対象外：シードで決まる文を返�
 quality-not-measured = 品質は未計測
 unscored-request_failed = リクエスト失敗
 unscored-empty = 空の応答
+unscored-null = 応答が null
 unscored-truncated = 途中で切断
 unscored-reasoning_only = 推論過程のみ
+unscored-contract = 応答が経路の取り決めに反する
+unscored-does_not_fit = コンテキストに収まらない
 unscored-not_supported = 非対応
+unscored-not_asked = 未実施
 unscored-none = なし
 
 instrument = 計測器の確認
