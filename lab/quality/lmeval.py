@@ -124,7 +124,7 @@ class Transport:
                 async with turns:
                     self.replies[name] = what if isinstance(what, Reply) else await self._ask(session, url, what)
                 left[name[:2]] -= 1
-                if not left[name[:2]]:
+                if not left[name[:2]] and self.ended is None:
                     self._done += 1
                     self._on_progress(self._done, self._items)
 
