@@ -56,7 +56,7 @@ def _line(**changes: Any) -> list[Any]:
         ({"task": {"metric": "exact_mach"}}, "no metric is called 'exact_mach'. Did you mean 'exact_match'?"),
         (
             {"task": {"metric": "f1"}},
-            "Known: exact_match, number_match, schema_valid, acc, acc_norm, acc_bytes, bits_per_byte.",
+            "Known: exact_match, number_match, schema_valid, field_accuracy, ",
         ),
         ({"task": {"max_tokens": 0}}, "max_tokens: input should be greater than or equal to 1, got 0"),
         ({"task": {"stop": ["a", "b", "c", "d", "e"]}}, "stop: tuple should have at most 4 items"),
