@@ -61,10 +61,13 @@ class ArmComparison(Frozen):
     timed: int = Field(ge=0)
     """Items that ended with a complete answer both times: those whose time is compared."""
     added_latency_s: float | None
-    """Median over the timed items of constrained minus free again; it holds the schema's compilation where it
-    was new to the engine. None when no item is timed."""
+    """Median over the timed items of constrained minus free again, negative where constrained answers are shorter; it
+    holds the schema's compilation where it was new to the engine. None when no item is timed."""
     added_tokens: float | None
-    """The same for completion tokens: latency that longer answers explain. None when the engine counts none."""
+    """The same for completion tokens: what longer or shorter answers explain. None when the engine counts none."""
+    added_s_per_token: float | None
+    """The same for latency per completion token. Compilation and prompt weigh more on each token of a short answer, so
+    a small one is told from none only where the answers are about as long. None when the engine counts none."""
 
 
 def compare_arms(
@@ -98,6 +101,7 @@ def compare_arms(
         timed=len(both),
         added_latency_s=_median(seconds),
         added_tokens=_median(tokens),
+        added_s_per_token=_median([_difference(_per_token(bound[name]), _per_token(again[name])) for name in both]),
     )
 
 
@@ -136,6 +140,10 @@ def _complete(item: QualityItem) -> bool:
 
 def _right(item: QualityItem) -> float:
     return item.score or 0.0
+
+
+def _per_token(item: QualityItem) -> float | None:
+    return item.latency_s / item.completion_tokens if item.latency_s is not None and item.completion_tokens else None
 
 
 def _difference(one: float | None, other: float | None) -> float | None:

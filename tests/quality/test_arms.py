@@ -46,8 +46,8 @@ def test_every_asking_ends_in_one_way(answer: QualityItem, how: Ending) -> None:
 def test_a_constraint_that_repairs_one_item_loses_one_and_adds_two_seconds() -> None:
     free = (item("a"), item("b", "Here: 1", 0, task="free"), item("c"))
     constrained = (
-        item("a", latency_s=3.0, completion_tokens=9),
-        item("b", latency_s=4.0, completion_tokens=14),
+        item("a", latency_s=3.0, completion_tokens=10),
+        item("b", latency_s=4.0, completion_tokens=20),
         unscored("c", Unscored.NOT_SUPPORTED),
     )
     again = (item("a"), item("b", "There: 1", 0, latency_s=2.0), item("c"))
@@ -56,7 +56,8 @@ def test_a_constraint_that_repairs_one_item_loses_one_and_adds_two_seconds() -> 
     assert found.constrained.endings == {Ending.VALID: 2, Ending.REFUSED: 1}
     assert (found.free.field_accuracy, found.constrained.field_accuracy) == (2 / 3, 2 / 3)
     assert (found.gained, found.lost, found.repeats_differ) == (("b",), ("c",), 1)
-    assert (found.timed, found.added_latency_s, found.added_tokens) == (2, 2.0, 1.5)
+    assert (found.timed, found.added_latency_s, found.added_tokens) == (2, 2.0, 5.0)
+    assert found.added_s_per_token == pytest.approx(0.1)  # 3/10 - 1/10 and 4/20 - 2/10
 
 
 def test_nothing_timed_and_nothing_counted_is_none_and_not_zero() -> None:
@@ -66,6 +67,7 @@ def test_nothing_timed_and_nothing_counted_is_none_and_not_zero() -> None:
     assert (found.timed, found.added_latency_s, found.added_tokens) == (0, None, None)
     found = compare_arms(SCHEMAS, whole, whole, whole)
     assert (found.timed, found.added_latency_s, found.added_tokens) == (3, 0.0, None)
+    assert found.added_s_per_token is None
 
 
 @pytest.mark.parametrize("names", ["ab", "abcd", "abd", "aabc", ""])
