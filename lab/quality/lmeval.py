@@ -70,7 +70,7 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request: the body without the sampling, and how its response is read."""
+    """One request: its whole body, and how its response is read."""
 
     payload: dict[str, Any]
     read: Callable[[int, bytes, float], Reply]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -35,3 +36,18 @@ def offline_and_quiet() -> Iterator[None]:
                     os.environ.pop(key, None)
                 else:
                     os.environ[key] = value
+
+
+def import_jsonschema() -> None:
+    """Import jsonschema without the grammar of international URLs, which takes a second to build and is never used.
+
+    It serves the format `iri` alone, and the lab checks no formats. Afterwards it can be imported as ever.
+    """
+    grammar = "rfc3987_syntax"
+    if grammar in sys.modules or "jsonschema" in sys.modules:
+        return
+    sys.modules[grammar] = None  # type: ignore[assignment]  # how Python marks a module that is not to be found
+    try:
+        import jsonschema.validators  # noqa: F401
+    finally:
+        del sys.modules[grammar]

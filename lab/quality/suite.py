@@ -29,6 +29,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from lab.errors import ParamsError, QualityError, UnknownKey, nearest
 from lab.params import parse, read_mapping
 from lab.quality.hub import HubSource, read_locked
+from lab.quality.quiet import import_jsonschema
 from lab.quality.scoring import KEYS, LOWER_IS_BETTER, METRICS, MetricName, schema_fault
 from lab.spec import Frozen, Name, Sha256, SuiteRef
 
@@ -220,8 +221,10 @@ def _check_item(item: Item, config: TaskConfig, where: str) -> None:
     for metric, key in KEYS.items() if output in WRITTEN else ():
         if metric in (config.metric, *config.also) and key is not None and getattr(item, key) in (None, ()):
             raise _wrong(where, f"item '{item.id}' has no '{key}', which metric '{metric}' needs.")
-    if item.answer_schema is not None and (fault := schema_fault(item.answer_schema)):
-        raise _wrong(where, f"'answer_schema' of item '{item.id}' cannot be used: {fault}.")
+    if item.answer_schema is not None:
+        import_jsonschema()
+        if fault := schema_fault(item.answer_schema):
+            raise _wrong(where, f"'answer_schema' of item '{item.id}' cannot be used: {fault}.")
     if output == "choice" and (len(item.choices) < 2 or _repeated(item.choices)):
         raise _wrong(where, f"item '{item.id}' needs two or more different 'choices'.")
     if output == "choice" and (len(item.accept) != 1 or item.accept[0] not in item.choices):

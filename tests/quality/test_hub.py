@@ -143,3 +143,21 @@ def test_hub_without_the_data_set_gets_a_sentence(core: Path, hub: FakeHub) -> N
     hub.commits.clear()
     with pytest.raises(QualityError, match="HTTP 404"):
         fetch(core)
+
+
+def test_check_prints_what_a_run_would_ask() -> None:
+    done = CliRunner().invoke(app, ["quality", "check", "smoke-mini"], catch_exceptions=False)
+    suite = load_suite(PARAMS / "quality" / "smoke-mini")
+    assert f"{suite.name} {suite.version}: {suite.about}" in done.output
+    assert all(task.name in done.output for task in suite.tasks)
+    assert f"28 items, digest {suite.ref().sha256}" in done.output
+
+
+def test_suite_that_brings_its_data_is_not_fetched() -> None:
+    done = CliRunner().invoke(app, ["quality", "fetch", "smoke-mini"], catch_exceptions=False)
+    assert done.output == "smoke-mini brings its own data; nothing is fetched\n"
+
+
+def test_suite_of_another_name_is_the_nearest() -> None:
+    with pytest.raises(LabError, match="no quality suite is called 'smoke-mni'; did you mean 'smoke-mini'"):
+        CliRunner().invoke(app, ["quality", "check", "smoke-mni"], catch_exceptions=False)

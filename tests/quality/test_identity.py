@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,18 @@ def test_source_that_asks_or_scores_counts(
     (code / name).write_text((code / name).read_text() + "# edited\n")
     monkeypatch.setattr(identity, "__file__", str(code / "identity.py"))
     assert digest_of(mixed) != before
+
+
+def test_source_that_scores_leans_on_no_other_that_does_not_count() -> None:
+    folder = Path(identity.__file__).parent
+    used = {
+        name
+        for file in identity.SOURCE_FILES
+        for name in re.findall(
+            r"^ *(?:from lab\.quality\.|from lab\.quality import )(\w+)", (folder / file).read_text(), re.M
+        )
+    }
+    assert {f"{name}.py" for name in used} - set(identity.SOURCE_FILES) == {"identity.py", "quiet.py", "suite.py"}
 
 
 def test_what_lm_eval_makes_of_a_task_counts(mixed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from lab.errors import LabError, QualityError, UnknownKey
 from lab.quality import load_suite
+from lab.quality.suite import Output
 
 from .small_suite import SUMS, Write
 
@@ -29,6 +31,24 @@ def test_smoke_mini_is_sound() -> None:
     asked = {item.question for task in suite.tasks for item in task.items}
     shown = {example.question for task in suite.tasks for example in task.config.examples}
     assert not asked & shown
+
+
+def test_smoke_is_sound() -> None:
+    tasks = {task.name: task for task in load_suite(SMOKE_MINI.with_name("smoke")).tasks}
+    assert {task.config.output for task in tasks.values()} == set(get_args(Output))
+    for item in tasks["arithmetic"].items:  # the key of every sum, computed
+        left, sign, right = item.question.removeprefix("What is ").removesuffix("?").split()
+        worth = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[sign](int(left), int(right))
+        assert item.accept == (str(worth),)
+    for item in tasks["needle"].items:  # the number stands in the text once, and nowhere else
+        assert item.question.count(f"number {item.accept[0]}.") == item.question.count(item.accept[0]) == 1
+    for item in tasks["echo"].items:
+        assert item.question == f"Input: {item.accept[0]}\nOutput:"
+    places = Counter(item.choices.index(item.accept[0]) for item in tasks["choice"].items)
+    assert max(places.values()) - min(places.values()) <= 1
+    for task in tasks.values():
+        shown = {example.question for example in task.config.examples}
+        assert not shown & {item.question for item in task.items}
 
 
 def _line(**changes: Any) -> list[Any]:

@@ -308,7 +308,7 @@ outcome-cancelled = cancelled
 
 quality = Quality
 quality-caption = Quality under the same run_id
-quality-note = A standard error belongs to one score. It is not the error of a difference. A difference is read as one of quantization and path, not of an engine by itself.
+quality-note = A score is over all items: one that could not be scored adds nothing, so it is read beside the number scored. A standard error belongs to one score. It is not the error of a difference. A difference is read as one of quantization and path, not of an engine by itself.
 task = Task
 score = Score
 items = Items
