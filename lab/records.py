@@ -511,6 +511,9 @@ class TaskScore(Frozen):
     """The same over the scored items alone; None when there is none."""
     attempts: int | None = Field(default=None, ge=0)
     """Requests sent, nothing twice; None in bundles written before they were counted."""
+    also: dict[str, float] = Field(default_factory=dict)
+    """Further metrics of the same answers by name: means over the answers each could look at; one that could look
+    at none is not in it."""
     finish_reasons: dict[str, int] = Field(default_factory=dict)
     """How often the engine gave each finish reason, over the items; those without one are not in it. Private."""
     reason: str | None = None

@@ -20,7 +20,8 @@ from lab.errors import QualityError
 from lab.quality.identity import lm_eval_version
 from lab.quality.quiet import offline_and_quiet
 from lab.quality.replies import QualityItem, Reply, combine, unsent
-from lab.quality.suite import WRITTEN, Output, Suite, Task
+from lab.quality.scoring import KEYS, METRICS
+from lab.quality.suite import WRITTEN, Item, Output, Suite, Task
 from lab.records import Capabilities, QualityResult, RunId, TaskScore, Unscored
 
 if TYPE_CHECKING:
@@ -98,19 +99,22 @@ def run_suite(
     replies: dict[tuple[str, int], list[Reply]] = {}
     for (name, index, _), reply in sorted(transport.replies.items()):
         replies.setdefault((name, index), []).append(reply)
+
+    def reply_to(task: Task, index: int) -> Reply:
+        if reasons[task.name] is not None:
+            return unsent(Unscored.NOT_SUPPORTED, f"not asked: {reasons[task.name]}")
+        return combine(replies[task.name, index])
+
     items = tuple(
         QualityItem(
-            **dict(
-                combine(replies[task.name, index])
-                if reasons[task.name] is None
-                else unsent(Unscored.NOT_SUPPORTED, f"not asked: {reasons[task.name]}")
-            ),
+            **dict(reply := reply_to(task, index)),
             run_id=run_id,
             suite=suite.name,
             version=suite.version,
             task=task.name,
             item_id=item.id,
             score=scores.get((task.name, index)),
+            also=further_scores(task, item, reply),
         )
         for task in suite.tasks
         for index, item in enumerate(task.items)
@@ -147,6 +151,22 @@ def unsupported(task: Task, capabilities: Capabilities | None, tokenizer: Tokeni
     return None
 
 
+def further_scores(task: Task, item: Item, reply: Reply) -> dict[str, float]:
+    """The task's further metrics of one answer.
+
+    Those with a key read complete answers. The others read every text; where the token limit cut it, U+FFFD at its
+    end is left out: the limit fell between the tokens of one character.
+    """
+    found: dict[str, float] = {}
+    for metric in task.config.also:
+        key, text = KEYS[metric], reply.text or ""
+        if key is None and reply.unscored is Unscored.TRUNCATED:
+            text = text.rstrip("\N{REPLACEMENT CHARACTER}")
+        if text and (key is None or reply.unscored is None):
+            found[metric] = METRICS[metric](text, getattr(item, key) if key else None)
+    return found
+
+
 def score_task(task: Task, items: tuple[QualityItem, ...], reason: str | None = None) -> TaskScore:
     """The scores of a task over all its items and over those that have one; the others are counted by reason.
 
@@ -181,6 +201,11 @@ def score_task(task: Task, items: tuple[QualityItem, ...], reason: str | None = 
         stderr=stderr,
         answered_score=answered,
         attempts=sum(item.attempts for item in asked),
+        also={
+            metric: statistics.fmean(values)
+            for metric in task.config.also
+            if (values := [item.also[metric] for item in asked if metric in item.also])
+        },
         finish_reasons=dict(Counter(item.finish_reason for item in asked if item.finish_reason is not None)),
         reason=reason,
     )

@@ -23,7 +23,7 @@ from lab.spec import digest
 if TYPE_CHECKING:
     from lab.quality.suite import Suite, Task
 
-SOURCE_FILES = ("scoring.py", "replies.py", "lmeval.py", "harness.py")
+SOURCE_FILES = ("scoring.py", "japanese.py", "replies.py", "lmeval.py", "harness.py")
 """Source that decides what is sent and what a score is; what `suite.py` and `hub.py` decide is in the data."""
 
 LIBRARIES = ("lm-eval", "datasets", "jsonschema")

@@ -35,7 +35,7 @@ from lab.quality.replies import (
     read_echo,
     unsent,
 )
-from lab.quality.scoring import METRICS, MetricName
+from lab.quality.scoring import KEYS, METRICS, MetricName
 from lab.records import Outcome, Unscored
 
 Key = tuple[str, int, int]
@@ -392,7 +392,7 @@ class ItemTask(ConfigurableTask):
         return scored
 
     def _row(self, index: int, item: suites.Item) -> dict[str, Any]:
-        row: dict[str, Any] = {"index": index, "question": item.question}
+        row: dict[str, Any] = {"index": index, "question": question(self._task.config, item)}
         match self._task.config.output:
             case "choice":
                 return row | {"target": item.choices.index(item.accept[0]), "choices": list(item.choices)}
@@ -412,8 +412,17 @@ class ItemTask(ConfigurableTask):
                 return {config.metric: 0.0}
             answer = found[-1]
         metric = cast(MetricName, config.metric)  # suites check that the metric fits the output
-        key = item.answer_schema if metric == "schema_valid" else item.accept
-        return {metric: METRICS[metric](answer, key)}
+        key = KEYS[metric]
+        return {metric: METRICS[metric](answer, getattr(item, key) if key else None)}
+
+
+def question(config: suites.TaskConfig, item: suites.Item) -> str:
+    """What the model is asked: the item's question, with its schema where the task shows it."""
+    if not config.show_schema:
+        return item.question
+    schema = json.dumps(item.answer_schema, ensure_ascii=False, separators=(",", ":"))
+    asked = "Answer with one JSON value that fits this JSON Schema, and nothing else:"
+    return f"{item.question}\n\n{asked}\n{schema}"
 
 
 def key_of(request: Instance) -> Key:

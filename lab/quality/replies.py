@@ -73,6 +73,8 @@ class QualityItem(Reply):
     item_id: Name
     score: float | None = Field(default=None, ge=0)
     """0 to 1, for `bits_per_byte` any number; None exactly when `unscored` says why."""
+    also: dict[str, float] = Field(default_factory=dict)
+    """The task's further metrics by name; one that has nothing to look at is not in it."""
 
 
 @dataclass(frozen=True, slots=True)

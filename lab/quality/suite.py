@@ -30,7 +30,7 @@ from lab.errors import ParamsError, QualityError, UnknownKey, nearest
 from lab.params import parse, read_mapping
 from lab.quality.hub import HubSource, read_locked
 from lab.quality.quiet import import_jsonschema
-from lab.quality.scoring import METRICS, MetricName, schema_fault
+from lab.quality.scoring import KEYS, LOWER_IS_BETTER, METRICS, MetricName, schema_fault
 from lab.spec import Frozen, Name, Sha256, SuiteRef
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -67,6 +67,8 @@ class Item(Frozen):
     """For `choice`: what may follow the question, in the order in which it is asked."""
     answer_schema: dict[str, Any] | None = None
     """JSON schema of the answer, for `schema_valid`."""
+    expected: Any = None
+    """The right JSON value, for `field_accuracy`; None: not given."""
 
 
 class Example(Frozen):
@@ -82,8 +84,11 @@ class TaskConfig(Frozen):
     task: Name
     output: Output = "chat"
     metric: MetricName | LikelihoodMetric
+    also: tuple[MetricName, ...] = ()
+    """Further metrics of the same answers, never the reason for a verdict. Those that look at characters alone look
+    at every answer that has text, complete or cut."""
     data: DataFile
-    """A file beside `suite.yaml`."""
+    """A file beside `suite.yaml`; tasks that ask the same items in several ways name the same."""
     hub: HubSource | None = None
     """Where `lab quality fetch` takes the data from; None: they are part of the suite."""
     max_tokens: int | None = Field(default=None, ge=1)
@@ -100,11 +105,13 @@ class TaskConfig(Frozen):
     """Between examples where they are one text; None: an empty line, as in lm-eval."""
     response_format: Literal["json_schema"] | None = None
     """`json_schema` sends each item's own schema with its question; None leaves the answer free."""
+    show_schema: bool = False
+    """Whether the question ends with the item's schema, in words."""
 
     @property
     def better(self) -> Literal["higher", "lower"]:
         """Which way the metric points."""
-        return "lower" if self.metric == "bits_per_byte" else "higher"
+        return "lower" if self.metric == "bits_per_byte" or self.metric in LOWER_IS_BETTER else "higher"
 
 
 class Task(Frozen):
@@ -179,8 +186,8 @@ def _read_head(folder: Path) -> tuple[_SuiteFile, tuple[TaskConfig, ...]]:
     configs = tuple(_parse_task(task, f"{path}: tasks[{i}]") for i, task in enumerate(head.tasks))
     if twice := _repeated(config.task for config in configs):
         raise _wrong(str(path), f"two tasks are named '{twice}'; every task needs a name of its own.")
-    if twice := _repeated(config.data for config in configs):
-        raise _wrong(str(path), f"two tasks read '{twice}'; every task needs data of its own.")
+    if twice := _repeated(config.data for config in configs if config.hub is not None):
+        raise _wrong(str(path), f"two tasks fetch '{twice}'; data of a hub belong to one task.")
     return head, configs
 
 
@@ -209,11 +216,11 @@ def _load_task(folder: Path, suite: str, config: TaskConfig) -> Task:
 def _check_item(item: Item, config: TaskConfig, where: str) -> None:
     """Raise unless the item has what the task reads, and nothing that it does not read."""
     task, output = config.task, config.output
-    needs_schema = config.metric == "schema_valid" or config.response_format == "json_schema"
-    if needs_schema and item.answer_schema is None:
+    if (config.response_format or config.show_schema) and item.answer_schema is None:
         raise _wrong(where, f"item '{item.id}' has no 'answer_schema', which task '{task}' needs.")
-    if output in WRITTEN and config.metric != "schema_valid" and not item.accept:
-        raise _wrong(where, f"item '{item.id}' has no 'accept', which metric '{config.metric}' needs.")
+    for metric, key in KEYS.items() if output in WRITTEN else ():
+        if metric in (config.metric, *config.also) and key is not None and getattr(item, key) in (None, ()):
+            raise _wrong(where, f"item '{item.id}' has no '{key}', which metric '{metric}' needs.")
     if item.answer_schema is not None:
         import_jsonschema()
         if fault := schema_fault(item.answer_schema):
@@ -228,9 +235,10 @@ def _check_item(item: Item, config: TaskConfig, where: str) -> None:
         "choices": output == "choice",
         "accept": output != "perplexity",
         "answer_schema": output in WRITTEN,
+        "expected": output in WRITTEN,
     }
     for field, used in read.items():
-        if getattr(item, field) and not used:
+        if getattr(item, field) not in (None, ()) and not used:
             raise _wrong(where, f"item '{item.id}' has '{field}', which output '{output}' does not read.")
 
 
@@ -255,6 +263,8 @@ def _task_fault(config: TaskConfig) -> str | None:
     if output in WRITTEN and config.max_tokens is None:
         return f"max_tokens is missing: output '{output}' is an answer that needs a limit."
     unread = {
+        "also": output in WRITTEN,
+        "show_schema": output == "chat",
         "max_tokens": output in WRITTEN,
         "stop": output in WRITTEN,
         "extract": output in WRITTEN,
@@ -264,7 +274,7 @@ def _task_fault(config: TaskConfig) -> str | None:
         "examples": output != "perplexity",
     }
     for field, used in unread.items():
-        if getattr(config, field) not in (None, ()) and not used:
+        if getattr(config, field) not in (None, (), False) and not used:
             return f"'{field}' means nothing for output '{output}'."
     if config.extract is not None:
         try:

@@ -153,10 +153,28 @@ def test_item_that_does_not_fit_its_output(
     assert sentence in caught.value.what
 
 
-def test_two_tasks_of_one_file(write_suite: Write) -> None:
+def test_two_tasks_may_ask_one_file(write_suite: Write) -> None:
     task = {"task": "sums", "metric": "exact_match", "data": "sums.jsonl", "max_tokens": 1}
-    with pytest.raises(QualityError, match=r"two tasks read 'sums\.jsonl'"):
-        load_suite(write_suite(head={"tasks": [task, task | {"task": "again"}]}))
+    first, again = load_suite(write_suite(head={"tasks": [task, task | {"task": "again"}]})).tasks
+    assert first.items == again.items
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        ({"also": ["field_accuracy"]}, "has no 'expected', which metric 'field_accuracy' needs"),
+        ({"also": ["acc"]}, "also.0: input should be"),
+        ({"show_schema": True}, "has no 'answer_schema', which task 'sums' needs"),
+        ({"show_schema": True, "output": "completion"}, "'show_schema' means nothing for output 'completion'"),
+    ],
+    ids=["also", "likelihood", "schema", "output"],
+)
+def test_further_metrics_and_shown_schemas_need_what_they_read(
+    write_suite: Write, task: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(QualityError) as caught:
+        load_suite(write_suite(task=task))
+    assert sentence in caught.value.what
 
 
 def test_line_that_is_no_json(write_suite: Write) -> None:
