@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from lab.quality import QualityItem, load_suite, run_suite
+from lab.quality.replies import Echo, read_echo
 from lab.records import Capabilities, Check, Outcome, QualityResult, TaskScore, Unscored
 
 from .fake_engine import CharTokenizer, Exchange, FakeEngine, Script, completion, echo, serve
@@ -361,3 +363,17 @@ def test_score_of_an_old_bundle_is_read_over_all_items() -> None:
     task = TaskScore.model_validate(old)
     assert (task.score, task.answered_score, task.stderr, task.coverage) == (0.75, 1.0, None, 0.75)
     assert TaskScore.model_validate_json(task.model_dump_json()) == task
+
+
+def test_a_kept_contract_is_read_as_lm_eval_reads_it() -> None:
+    """The same sum and the same greedy flag from the same body, whichever of the two is asked."""
+    from lm_eval.models.openai_completions import LocalCompletionsAPI
+
+    body = echo("ab>yxy", likes_y)
+    body["choices"][0]["logprobs"]["top_logprobs"][4] = {"y": -0.25}  # x is not the likeliest
+    for start, greedy in ((3, False), (5, True)):
+        (theirs,) = LocalCompletionsAPI.parse_logprobs(body, ctxlens=[start])
+        sent = Echo(tuple(map(ord, "ab>yxy")), start, CharTokenizer().decode, needs_greedy=True)
+        ours = read_echo(200, json.dumps(body).encode(), 0.1, sent)
+        assert theirs == (ours.reply.loglikelihoods[0], ours.greedy)
+        assert ours.greedy is greedy
