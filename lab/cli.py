@@ -148,7 +148,7 @@ def report(
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.report.build import build_pages
 
-    for path in publish_report(store, chosen, target, lambda runs: build_pages(runs, langs)):
+    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_pages(runs, langs, contrasts)):
         out.print(f"{shown(path)}", soft_wrap=True)
 
 

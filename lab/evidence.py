@@ -340,6 +340,16 @@ class EvidenceStore:
         except (pa.ArrowException, OSError, ValidationError) as problem:
             raise EvidenceDamaged(f"requests.parquet of {run_id} cannot be read: {_first(problem)}") from None
 
+    def samples(self, run_id: str) -> tuple[QualityItem, ...]:
+        """Answers to the quality suite, item by item; empty when none was asked."""
+        path = self.path(run_id) / "samples.jsonl"
+        if not path.exists():
+            return ()
+        try:
+            return tuple(QualityItem.model_validate_json(line) for line in path.read_bytes().splitlines())
+        except (OSError, ValidationError) as problem:
+            raise EvidenceDamaged(f"{run_id}/samples.jsonl cannot be read: {_first(problem)}") from None
+
     def read(self, run_id: str) -> RunRecord:
         """A whole bundle; every level computed from its raw records.
 

@@ -15,6 +15,7 @@ from lab.publish.evidence import (
     PublicRun,
     PublicTask,
 )
+from lab.publish.paths import path_of
 from lab.records import (
     Certificate,
     Concern,
@@ -77,6 +78,11 @@ def rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
+def maybe(value: float | None) -> float | None:
+    """`value` rounded; None stays None."""
+    return None if value is None else rounded(value)
+
+
 def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
     spec, status = record.spec, record.status
     assert record.environment is not None and record.launch is not None and record.preparation is not None
@@ -105,7 +111,7 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         sampling=spec.sampling,
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
-            build_s=_maybe(preparation.build_s),
+            build_s=maybe(preparation.build_s),
             startup_s=rounded(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             cache_state=preparation.cache_state,
@@ -118,6 +124,7 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         certificate=_certificate(record.certificate),
         machine=record.environment.machine_class,
         command=record.launch.command,
+        path=path_of(record),
     )
 
 
@@ -128,14 +135,14 @@ def _level(level: LevelResult) -> PublicLevel:
         requests=level.requests,
         outcomes=level.outcomes,
         duration_s=rounded(level.duration_s),
-        steady_s=_maybe(level.steady_s),
+        steady_s=maybe(level.steady_s),
         prompt_tokens=_summary(level.prompt_tokens),
         completion_tokens=_summary(level.completion_tokens),
         metrics={name: _summary(summary) for name, summary in level.metrics.items()},
-        scalars={name: _maybe(value) for name, value in level.scalars.items()},
+        scalars={name: maybe(value) for name, value in level.scalars.items()},
         structured=level.structured,
         concerns=tuple(
-            Concern(code=concern.code, value=_maybe(concern.value), limit=concern.limit) for concern in level.concerns
+            Concern(code=concern.code, value=maybe(concern.value), limit=concern.limit) for concern in level.concerns
         ),
     )
 
@@ -167,8 +174,8 @@ def _quality(record: RunRecord) -> PublicQuality | None:
                 metric=task.metric,
                 n=task.n,
                 unscored=task.unscored,
-                score=_maybe(task.score),
-                stderr=_maybe(task.stderr),
+                score=maybe(task.score),
+                stderr=maybe(task.stderr),
             )
             for task in result.tasks
         ),
@@ -187,7 +194,3 @@ def _summary(summary: Summary) -> Summary:
 
 def _number(value: Any) -> Any:
     return rounded(value) if isinstance(value, float) else value
-
-
-def _maybe(value: float | None) -> float | None:
-    return None if value is None else rounded(value)

@@ -39,6 +39,11 @@ def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[
     assert public.quality_reason == "not-applicable-seeded-text"
     assert public.levels[0].outcomes == {"success": 4}
     assert public.instrument[0].requests == 4
+    assert public.path is not None
+    assert public.path.engine == "reference"
+    assert public.path.settings.items() >= {"ttft_s": "0.01", "prefix_caching": "false"}.items()
+    assert public.path.sampling_defaults == "request"
+    assert public.path.compute_dtype is None
 
 
 def test_public_evidence_holds_no_fact_of_the_host(measured: tuple[EvidenceStore, str]) -> None:
@@ -82,7 +87,7 @@ def test_a_page_that_leaks_is_not_written(measured: tuple[EvidenceStore, str], t
     store, run_id = measured
     leaky = {"en/index.html": f"<p>measured on {socket.gethostname()}</p><p>{store.root}</p>".encode()}
     with pytest.raises(LeakFound, match="would identify this site"):
-        publish_report(store, (run_id,), tmp_path / "report", lambda _: leaky)
+        publish_report(store, (run_id,), tmp_path / "report", lambda *_: leaky)
     assert not (tmp_path / "report").exists()
-    publish_report(store, (run_id,), tmp_path / "report", lambda runs: {"en/index.html": runs[0].run_id.encode()})
+    publish_report(store, (run_id,), tmp_path / "report", lambda runs, _: {"en/index.html": runs[0].run_id.encode()})
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == ["en", "evidence"]
