@@ -27,6 +27,8 @@ app = typer.Typer(
 )
 model_app = typer.Typer(help="Model files: fetch them, checked, into the cache.", no_args_is_help=True)
 app.add_typer(model_app, name="model")
+quality_app = typer.Typer(help="Quality suites: what they can show.", no_args_is_help=True)
+app.add_typer(quality_app, name="quality")
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -422,6 +424,23 @@ def fetch(name: Annotated[str, typer.Argument(metavar="NAME", help="A file of pa
     file = weights.read_model(name)
     path = weights.fetch(name, file, lambda words: err.print(f"{name}: {words}", soft_wrap=True))
     out.print(f"{name}: {path}" if path else f"{name} has no weights", soft_wrap=True)
+
+
+@quality_app.command("power")
+def power(
+    suite: Annotated[str | None, typer.Option("--suite", help="A suite of params/quality/: what it can show")] = None,
+    items: Annotated[int | None, typer.Option("--items", help="The same for so many items")] = None,
+    discordance: Annotated[
+        list[float] | None, typer.Option("--discordance", help="Share of items that change [default: several]")
+    ] = None,
+    margin: Annotated[float, typer.Option("--margin", help="The difference in question; one point is 0.01")] = 0.01,
+    chance: Annotated[float, typer.Option("--power", help="Chance of seeing what is there")] = 0.8,
+    alpha: Annotated[float, typer.Option("--alpha", help="Chance of seeing what is not there, two-sided")] = 0.05,
+) -> None:
+    """How many items a question needs, and the smallest difference a suite or so many items can show."""
+    from lab.showing import describe_power
+
+    describe_power(out, suite, items, tuple(discordance or ()), margin, chance, alpha)
 
 
 def main() -> None:
