@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from lab.evidence import RunRecord
+from lab.evidence import LaunchRecord, RunRecord
 from lab.quality.path import QualityPath
+from lab.spec import Sampling
 
 
 def path_of(record: RunRecord) -> QualityPath:
@@ -14,7 +15,6 @@ def path_of(record: RunRecord) -> QualityPath:
     spec, launch, environment = record.spec, record.launch, record.environment
     machine = environment.machine_class if environment else None
     settings = spec.profile.model_dump(mode="json", exclude={"name"}, exclude_none=True)
-    decided_by_engine = launch.not_expressible if launch else ()
     return QualityPath(
         engine=spec.engine,
         engine_version=launch.engine_version if launch else None,
@@ -23,6 +23,11 @@ def path_of(record: RunRecord) -> QualityPath:
         quantization_weights=spec.quantization.weights,
         quantization_activations=spec.quantization.activations,
         quantization_kv_cache=spec.quantization.kv_cache,
-        sampling_defaults=f"engine: {', '.join(decided_by_engine)}"[:80] if decided_by_engine else "request",
+        sampling_defaults=_sampling_defaults(launch) if launch else None,
         settings={name: str(value).lower() for name, value in settings.items()},
     )
+
+
+def _sampling_defaults(launch: LaunchRecord) -> str:
+    by_engine = [name for name in launch.not_expressible if name in Sampling.model_fields]
+    return f"engine: {', '.join(by_engine)}" if by_engine else "request"

@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints
 
 from lab.spec import Frozen, Name, digest
 
-Fact = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-(),:=]{1,80}$")]
+Fact = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-(),:=]{1,160}$")]
 """A recorded value, fit to be published: no path, no markup."""
 
 PathId = Annotated[str, StringConstraints(pattern=r"^q-[0-9a-f]{12}$")]

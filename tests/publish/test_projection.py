@@ -12,9 +12,12 @@ from lab.plan import RunPlan
 from lab.publish.edition import newest_runs, publish_report
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import inspect, private_facts
+from lab.publish.paths import path_of
 from lab.publish.projection import project, rounded
+from lab.quality.path import ContrastClass, contrast
 from lab.records import EvidenceGrade
 from lab.run import run_one
+from lab.spec import Sampling
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,19 @@ def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[
     assert public.path.settings.items() >= {"ttft_s": "0.01", "prefix_caching": "false"}.items()
     assert public.path.sampling_defaults == "request"
     assert public.path.compute_dtype is None
+
+
+def test_sampling_that_the_engine_decides_is_part_of_the_path(measured: tuple[EvidenceStore, str]) -> None:
+    store, run_id = measured
+    record = store.read(run_id)
+    assert record.launch is not None
+    partly = record.launch.model_copy(update={"not_expressible": ("exact_output", "min_p", "top_k")})
+    path = path_of(record.model_copy(update={"launch": partly}))
+    assert path.sampling_defaults == "engine: min_p, top_k"
+    found = contrast(path_of(record), path)
+    assert (found.kind, found.differs) == (ContrastClass.ENGINE_PATH, ("sampling_defaults",))
+    everything = record.launch.model_copy(update={"not_expressible": tuple(sorted(Sampling.model_fields))})
+    assert path_of(record.model_copy(update={"launch": everything})).sampling_defaults
 
 
 def test_public_evidence_holds_no_fact_of_the_host(measured: tuple[EvidenceStore, str]) -> None:
