@@ -29,7 +29,9 @@ app = typer.Typer(
 )
 model_app = typer.Typer(help="Model files: fetch them, checked, into the cache.", no_args_is_help=True)
 app.add_typer(model_app, name="model")
-quality_app = typer.Typer(help="Quality suites: check them, fetch their data.", no_args_is_help=True)
+quality_app = typer.Typer(
+    help="Quality suites: check them, fetch their data, what they can show.", no_args_is_help=True
+)
 app.add_typer(quality_app, name="quality")
 
 
@@ -174,7 +176,7 @@ def report(
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.report.build import build_pages
 
-    for path in publish_report(store, chosen, target, lambda runs: build_pages(runs, langs)):
+    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_pages(runs, langs, contrasts)):
         out.print(f"{shown(path)}", soft_wrap=True)
 
 
@@ -589,16 +591,26 @@ def quality_fetch(suite: SuiteName) -> None:
 
 def _suite_folder(suite: str) -> Path:
     """The folder of a suite that is named or pointed at."""
-    from lab.errors import nearest
-    from lab.params import PARAMS_FOLDER
+    from lab.quality.suite import find_suite
 
-    for folder in (PARAMS_FOLDER / "quality" / suite, Path(suite)):
-        if (folder / "suite.yaml").is_file():
-            return folder
-    there = sorted(entry.parent.name for entry in (PARAMS_FOLDER / "quality").glob("*/suite.yaml"))
-    near = nearest(suite, there)
-    hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(there)}"
-    raise LabError(f"no quality suite is called '{suite:.80}'; {hint}")
+    return Path(suite) if (Path(suite) / "suite.yaml").is_file() else find_suite(suite)
+
+
+@quality_app.command("power")
+def power(
+    suite: Annotated[str | None, typer.Option("--suite", help="A suite of params/quality/: what it can show")] = None,
+    items: Annotated[int | None, typer.Option("--items", help="The same for so many items")] = None,
+    discordance: Annotated[
+        list[float] | None, typer.Option("--discordance", help="Share of items that change [default: several]")
+    ] = None,
+    margin: Annotated[float, typer.Option("--margin", help="The difference in question; one point is 0.01")] = 0.01,
+    chance: Annotated[float, typer.Option("--power", help="Chance of seeing what is there")] = 0.8,
+    alpha: Annotated[float, typer.Option("--alpha", help="Chance of seeing what is not there, two-sided")] = 0.05,
+) -> None:
+    """How many items a question needs, and the smallest difference a suite or so many items can show."""
+    from lab.showing import describe_power
+
+    describe_power(out, suite, items, tuple(discordance or ()), margin, chance, alpha)
 
 
 def main() -> None:

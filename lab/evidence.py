@@ -391,6 +391,16 @@ class EvidenceStore:
         """Raw records of a run, warm-up included; empty when there is no load in the bundle."""
         return self._rows(run_id, "requests.parquet", RequestRecord)
 
+    def samples(self, run_id: str) -> tuple[QualityItem, ...]:
+        """Answers to the quality suite, item by item; empty when none was asked."""
+        path = self.path(run_id) / "samples.jsonl"
+        if not path.exists():
+            return ()
+        try:
+            return tuple(QualityItem.model_validate_json(line) for line in path.read_bytes().splitlines())
+        except (OSError, ValidationError) as problem:
+            raise EvidenceDamaged(f"{run_id}/samples.jsonl cannot be read: {_first(problem)}") from None
+
     def read(self, run_id: str) -> RunRecord:
         """A whole bundle; every level computed from its raw records.
 

@@ -18,7 +18,7 @@ from lab.environment import capture
 from lab.errors import EndpointError, LabError, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
-from lab.quality.suite import load_suite
+from lab.quality.suite import find_suite, load_suite
 from lab.roster import ROSTER, find
 from lab.spec import (
     CacheTier,
@@ -397,12 +397,10 @@ def _check_seat(table: Table, engine: str, where: str) -> None:
 
 
 def _suite(name: str, folder: Path, where: str) -> SuiteRef:
-    path = folder / "quality" / name
-    if not (path / "suite.yaml").is_file():
-        there = sorted(entry.parent.name for entry in (folder / "quality").glob("*/suite.yaml"))
-        near = nearest(name, there)
-        hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(there)}"
-        raise ParamsError(f"{where}: no quality suite is called {name!r:.80}; {hint}")
+    try:
+        path = find_suite(name, folder / "quality")
+    except LabError as problem:
+        raise ParamsError(f"{where}: {problem.what}") from None
     return load_suite(path).ref()
 
 

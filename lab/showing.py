@@ -12,10 +12,12 @@ from lab.checks import Consequence, rule_of
 from lab.conditions import WHY
 from lab.engines.conformance import Conformance, checkable, read_conformance, standing
 from lab.environment import Environment
-from lab.errors import nearest
+from lab.errors import ParamsError, nearest
 from lab.evidence import EvidenceStore
 from lab.launching import Look
 from lab.match import Mismatch, refusals
+from lab.quality.power import DISCORDANCES, needs
+from lab.quality.suite import find_suite, load_suite
 from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
@@ -120,6 +122,63 @@ def describe_launch(look: Look, out: Console) -> None:
         note = f"{by}; {setting.note}" if by and setting.note else by or setting.note or ""
         table.add_row(setting.condition, value, setting.how, Text(note), WHY[setting.condition])
     _wide(out).print(table)
+
+
+def describe_power(
+    out: Console,
+    suite: str | None,
+    items: int | None,
+    discordances: tuple[float, ...],
+    margin: float,
+    power: float,
+    alpha: float,
+) -> None:
+    """What a question needs, and what a suite or a number of items can show.
+
+    Raises:
+        ParamsError: a value outside its range, both a suite and a number of items, or a suite nobody knows.
+        QualityError: the suite cannot be read.
+    """
+    if suite is not None and items is not None:
+        raise ParamsError("--suite and --items both say how many items there are; give one of them")
+    at_hand = {} if items is None else {"at hand": items}
+    if suite is not None:
+        at_hand = {task.name: len(task.items) for task in load_suite(find_suite(suite)).tasks}
+        at_hand["whole suite"] = sum(at_hand.values())
+    shares = discordances or DISCORDANCES
+    found = {name: needs(shares, margin, n, power, alpha) for name, n in at_hand.items()}
+    asked = Table("items that change", box=None, padding=(0, 2, 0, 0))
+    for title in (f"to see {_points(margin)}", f"to rule out a loss of {_points(margin)}"):
+        asked.add_column(title, justify="right")
+    for need in needs(shares, margin, None, power, alpha):
+        see = "cannot be" if need.to_see is None else f"{need.to_see:,} items"
+        asked.add_row(f"{100 * need.discordance:g} %", see, f"{need.to_rule_out:,} items")
+    out.print(asked)
+    out.print(
+        f"Paired on the same items, power {100 * power:g} %, alpha {alpha:g} two-sided. Items that change score "
+        "differently on the two sides; a difference is at most their share.",
+        soft_wrap=True,
+    )
+    if not at_hand:
+        return
+    shown = Table("", "items", box=None, padding=(0, 2, 0, 0))
+    for share in shares:
+        shown.add_column(f"visible at {100 * share:g} %", justify="right")
+    for name, n in at_hand.items():
+        visible = (need.visible for need in found[name])
+        shown.add_row(name, f"{n:,}", *("nothing" if one is None else _points(one) for one in visible))
+    out.print()
+    _wide(out).print(shown)
+    out.print(
+        "Smallest difference that is seen. One larger than the share of its column takes more changed items than that: "
+        "at that share nothing is seen.",
+        soft_wrap=True,
+    )
+
+
+def _points(share: float) -> str:
+    number = f"{100 * share:.3g}"
+    return f"{number} point" if number == "1" else f"{number} points"
 
 
 def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:

@@ -13,6 +13,8 @@ from pydantic import Field, StringConstraints
 from lab.checks import CheckName
 from lab.conditions import Condition
 from lab.match import Result, Side
+from lab.quality.paired import Paired
+from lab.quality.path import Contrast, Lane, PathId, QualityPath
 from lab.records import (
     Build,
     CacheState,
@@ -224,6 +226,8 @@ class PublicRun(Frozen):
     """What its GPUs did; None: none was seen."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""
+    path: QualityPath | None = None
+    """What the answers of this run went through; None: evidence from before it was recorded."""
 
     @property
     def side(self) -> Side:
@@ -265,3 +269,36 @@ _ASKED = (
     "cache_tier",
 )
 """Fields that stand here under the name they have in `RunSpec`."""
+
+
+class PublicPair(Frozen):
+    """One task of a contrast: counts over items, never an item."""
+
+    task: Name
+    metric: Name
+    paired: Paired
+    same_answers: int
+    """Of the items scored on both sides, those that were answered with the same text."""
+    p_holm: float | None
+    """`paired.p`, adjusted over the family."""
+
+
+class PublicContrast(Frozen):
+    """Two runs of one match on the same items of one suite. A difference is second minus first."""
+
+    match_id: Annotated[str, StringConstraints(pattern=r"^m-[0-9a-f]{12}$")]
+    suite: Name
+    version: Name
+    suite_sha256: Sha256
+    first: RunId
+    """The run that is compared against: the earlier one of the two."""
+    second: RunId
+    first_path: PathId
+    second_path: PathId
+    contrast: Contrast
+    """The class, and the fields it follows from."""
+    family: int
+    """Tests of this match that p is adjusted over: one for each task of each contrast."""
+    tasks: tuple[PublicPair, ...]
+    lanes: tuple[Lane, ...] | None = None
+    """Where a difference in the answers enters; empty: in no lane that was asked; None: lanes were not recorded."""

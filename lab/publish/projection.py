@@ -20,6 +20,7 @@ from lab.publish.evidence import (
     PublicSetting,
     PublicTask,
 )
+from lab.publish.paths import path_of
 from lab.records import (
     Build,
     Certificate,
@@ -89,6 +90,11 @@ def rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
+def maybe(value: float | None) -> float | None:
+    """`value` rounded; None stays None."""
+    return None if value is None else rounded(value)
+
+
 def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> PublicRun:
     spec, status = record.spec, record.status
     assert record.environment is not None and record.launch is not None and record.preparation is not None
@@ -119,11 +125,11 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         sampling=spec.sampling,
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
-            build_s=_maybe(preparation.build_s),
+            build_s=maybe(preparation.build_s),
             build=_build(preparation.build),
-            startup_s=_maybe(preparation.startup_s),
+            startup_s=maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
-            fetch_s=_maybe(preparation.fetch_s),
+            fetch_s=maybe(preparation.fetch_s),
             cache_tier=preparation.cache_tier,
             cache_state=preparation.cache_state,
             wiped=preparation.wiped,
@@ -160,6 +166,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         host_use=_rounded_fields(record.host_use),
         gpu_use=_rounded_fields(record.gpu_use),
         command=record.launch.command,
+        path=path_of(record),
     )
 
 
@@ -181,15 +188,15 @@ def _level(level: LevelResult) -> PublicLevel:
         requests=level.requests,
         outcomes=level.outcomes,
         duration_s=rounded(level.duration_s),
-        steady_s=_maybe(level.steady_s),
+        steady_s=maybe(level.steady_s),
         prompt_tokens=_summary(level.prompt_tokens),
         completion_tokens=_summary(level.completion_tokens),
         metrics={name: _summary(summary) for name, summary in level.metrics.items()},
-        scalars={name: _maybe(value) for name, value in level.scalars.items()},
+        scalars={name: maybe(value) for name, value in level.scalars.items()},
         structured=level.structured,
-        energy_j_per_output_token=_maybe(level.energy_j_per_output_token),
+        energy_j_per_output_token=maybe(level.energy_j_per_output_token),
         concerns=tuple(
-            Concern(code=concern.code, value=_maybe(concern.value), limit=concern.limit) for concern in level.concerns
+            Concern(code=concern.code, value=maybe(concern.value), limit=concern.limit) for concern in level.concerns
         ),
     )
 
@@ -221,9 +228,9 @@ def _quality(record: RunRecord) -> PublicQuality | None:
                 metric=task.metric,
                 n=task.n,
                 unscored=task.unscored,
-                score=_maybe(task.score),
-                stderr=_maybe(task.stderr),
-                answered_score=_maybe(task.answered_score),
+                score=maybe(task.score),
+                stderr=maybe(task.stderr),
+                answered_score=maybe(task.answered_score),
                 better=task.better,
             )
             for task in result.tasks
@@ -250,7 +257,3 @@ def _build(build: Build | None) -> Build | None:
         return None
     steps = tuple(Phase(name=step.name, seconds=rounded(step.seconds), source=step.source) for step in build.steps)
     return Build(key=build.key, seconds=rounded(build.seconds), steps=steps, reused=build.reused)
-
-
-def _maybe(value: float | None) -> float | None:
-    return None if value is None else rounded(value)

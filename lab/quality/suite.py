@@ -154,6 +154,17 @@ class _SuiteFile(Frozen):
     tasks: tuple[dict[str, Any], ...] = Field(min_length=1)
 
 
+def find_suite(name: str, folder: Path = PARAMS_FOLDER / "quality") -> Path:
+    """The folder of the suite `name`. Raises QualityError with the nearest known one."""
+    path = folder / name
+    if (path / "suite.yaml").is_file():
+        return path
+    there = sorted(entry.parent.name for entry in folder.glob("*/suite.yaml"))
+    near = nearest(name, there)
+    hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(there) or 'none'}"
+    raise QualityError(f"no quality suite is called {name!r:.80}; {hint}", "name one of them")
+
+
 def load_suite(folder: Path) -> Suite:
     """Read and check the suite in `folder`.
 

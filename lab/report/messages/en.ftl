@@ -343,6 +343,61 @@ unscored-not_supported = not supported
 unscored-not_asked = not asked
 unscored-none = none
 
+sentence-separator = { " " }
+contrasts = Quality, side by side
+contrasts-caption = Two runs of one match on the same items of one suite
+contrasts-note = Only items that were scored in both runs are compared. A difference is the second run minus the first, in points of 100; the first is the run that was measured earlier. The interval covers 95 %. The verdict comes from the interval and the stated margin, never from a large p. p is adjusted (Holm) over all tests of the match. What a difference may be put down to follows from the class, which compares the two paths field by field.
+contrasts-none = No two runs of one match have answers to the same suite.
+contrasts-pair = First and second run
+contrasts-class = Class, and the fields that differ
+contrasts-score = Score
+contrasts-coverage = Scored items
+contrasts-flips = Flips: down / up
+contrasts-same = Same answer
+contrasts-p = p (Holm)
+contrasts-tests = { $n ->
+    [one] one test
+   *[other] { $n } tests
+  }
+contrasts-json = These comparisons as JSON
+contrast-first = First: { $label }
+contrast-second = Second: { $label }
+contrast-then = { $first } → { $second }
+contrast-of = of { $all }
+contrast-class-E = E · engine path only
+contrast-class-Q = Q · quantization only
+contrast-class-N = N · one path, repeated
+contrast-class-X = X · not attributable
+contrast-reads-E = A difference here is read as one of the engine path ({ $fields }), not of an engine as such.
+contrast-reads-Q = A difference here is read as one of the quantization ({ $fields }).
+contrast-reads-N = Nothing recorded differs between the two paths: what is seen here is the noise of repeating.
+contrast-reads-both = Not attributable: parts of the engine path and the quantization both differ ({ $fields }).
+contrast-reads-weights = Not attributable: the weights are other bytes under one name of their format ({ $fields }).
+contrast-reads-unrecorded = Not attributable, because this was not recorded: { $fields }.
+contrast-sentence = Difference of { $difference } points [{ $low }, { $high }] on { $n ->
+    [one] 1 item
+   *[other] { $n } items
+  }, { $down ->
+    [one] 1 flip
+   *[other] { $down } flips
+  } one way and { $up } the other; { $visible }: { $verdict }.
+contrast-visible = smallest visible difference { $points } points
+contrast-visible-none = so few items show no difference
+contrast-verdict-shown = a loss of more than { $margin } points is ruled out
+contrast-verdict-not-shown = the loss is larger than { $margin } points
+contrast-verdict-undecided = undecided whether the loss stays within { $margin } points
+contrast-verdict-noise = so much comes from repeating alone
+contrast-no-coverage-low = no verdict, because fewer than 98 % of the items have a score
+contrast-no-coverage-apart = no verdict, because the coverage of the two runs differs by more than 1 point
+contrast-no-item = No item has a score in both runs.
+contrast-lanes = The answers begin to differ with: { $lanes }.
+contrast-lanes-none = The answers are the same in every lane that was asked.
+lane-tokens = the numerics (token ids in, raw completion out)
+lane-text = the engine's own tokenizer
+lane-chat = the chat template
+lane-parser = the parsers of reasoning and tool calls
+lane-grammar = the grammar backend
+
 instrument = Instrument check
 instrument-caption = Instrument checks of this edition
 instrument-note = The reference engine tells when it sent each chunk. The error is what the instrument itself adds; differences of that size are not readable on this page. How late the server itself was stands apart and is no error of the instrument.
@@ -498,6 +553,14 @@ term-loop-lag = loop lag
 term-loop-lag-text = How late the load process's own timer fired. Within that time it could have noticed nothing.
 term-server-late = the server's own lateness
 term-server-late-text = How late the reference engine was against its own schedule. Not an error of the instrument. Neither is the time in transit: from a request being handed to the socket to the server having read it.
+term-path = path (path_id)
+term-path-text = Everything between a question and its score: weights, formats of numbers, engine and version, launch settings, chat template, parsers, grammar backend, who decides the sampling. path_id is its digest.
+term-flip = flip
+term-flip-text = An item that scores differently in two runs. Equal scores may hide flips both ways, so both directions are counted.
+term-visible = smallest visible difference
+term-visible-text = The difference that so many items show four times out of five when it is there. With smaller ones the absence of evidence says nothing.
+term-margin = margin
+term-margin-text = The loss a team accepts, stated beforehand. Ruled out: the whole interval lies above it. Undecided: the interval crosses it.
 term-run-id = run_id
 term-run-id-text = The name of one execution. Throughput and quality are kept under the same one.
 term-harness-check = harness-check
@@ -563,6 +626,8 @@ card-no-accelerator = no GPU seen
 card-spec = spec_digest
 card-match = match_id
 card-manifest = Manifest, SHA-256
+card-path = path_id
+card-path-open = Not recorded of the path
 card-weights = Weights, SHA-256
 card-lab = Lab version
 card-weights-from = Format / tokenizer / chat template
