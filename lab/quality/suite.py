@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, StringConstraints
 
 from lab.errors import ParamsError, QualityError, UnknownKey, nearest
-from lab.params import parse, read_mapping
+from lab.params import PARAMS_FOLDER, parse, read_mapping
 from lab.quality.hub import HubSource, read_locked
 from lab.quality.quiet import import_jsonschema
 from lab.quality.scoring import KEYS, LOWER_IS_BETTER, METRICS, MetricName, schema_fault
