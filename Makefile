@@ -54,6 +54,10 @@ lab: setup ## open JupyterLab on the notebooks
 fuzz: setup ## 100,000 malformed streams, 5,000 of them over sockets; prints the tally
 	$(BIN)/python -m tests.load.fuzz --in-memory 95000 --sockets 5000
 
+conformance: setup ## run the tests that check the adapters and write what passed into lab/engines/conformance.json
+	$(BIN)/lab model fetch $(MODEL)
+	$(BIN)/python -m tests.engines.conformance
+
 clean: ## remove what can be made again; runs/ and reports/ stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find lab tests -name __pycache__ -type d -prune -exec rm -rf {} +
