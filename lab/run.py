@@ -19,9 +19,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
-from lab.engines import adapter_for
+from lab.engines import adapter_of
+from lab.engines.attached import declare, disagreements, unseen
+from lab.engines.attachment import KEY_VARIABLE, EngineAttachment, is_here
 from lab.engines.base import Launch, Place
 from lab.engines.process import EngineProcess, child_environment, free_port
 from lab.engines.reference import read_emissions
@@ -102,9 +104,9 @@ class Run:
     def __init__(self, planned: PlannedRun, store: EvidenceStore, run_id: str, *, owner: bool) -> None:
         self._planned, self._store, self._owner = planned, store, owner
         self.run_id, self.spec = run_id, planned.spec
-        self._adapter = adapter_for(planned.spec.engine)
+        self._adapter = adapter_of(planned.spec)
         self._tell = _teller()
-        self._engine: EngineProcess | None = None
+        self._engine: EngineProcess | EngineAttachment | None = None
         self._can_tokenize = False
         self._ended = False
         self._other_before: float | None = None
@@ -120,7 +122,7 @@ class Run:
             certificate = self._store.certificate(environment)
             if certificate is not None:
                 self._write("certificate.json", certificate)
-            if adapter.uses_gpu:
+            if adapter.uses_gpu and not spec.attached:
                 self._until_end.enter_context(hold([gpu.uuid for gpu in environment.gpus], f"lab run {self.run_id}"))
             start = self._arrange()
             self._other_before = other_cores(LOOK_S)
@@ -133,13 +135,13 @@ class Run:
                 raise EngineError(f"the first request to {spec.engine} failed ({first.outcome}): {first.error}")
             preparation = Preparation(
                 events=(
-                    Event(name="launch", at_s=engine.launched_s),
+                    *(() if spec.attached else (Event(name="launch", at_s=engine.launched_s),)),
                     Event(name="ready", at_s=ready_s),
                     Event(name="first_request_sent", at_s=first.send_s + result.zero_s),
                     Event(name="first_token", at_s=first.token_s[0] + result.zero_s),
                 ),
                 build_s=None,
-                startup_s=ready_s - engine.launched_s,
+                startup_s=None if spec.attached else ready_s - engine.launched_s,
                 first_request_s=first.token_s[0] - first.send_s,
                 fetch_s=start.fetch_s,
                 cache_tier=spec.cache_tier,
@@ -154,6 +156,7 @@ class Run:
             self._can_tokenize = capabilities.can("tokenize")
             version = adapter.version(engine.endpoint)
             note = adapter.version_note(version)
+            effective = adapter.read_back(engine.endpoint, engine.log())
             self._write(
                 "launch.json",
                 LaunchRecord(
@@ -163,9 +166,15 @@ class Run:
                     not_expressible=not_expressible,
                     capabilities=capabilities,
                     settings=launch.settings,
-                    effective=adapter.read_back(engine.endpoint, engine.log()),
+                    effective=effective,
                     surface=adapter.surface,
-                    warnings=(note,) if note else (),
+                    warnings=(
+                        *((note,) if note else ()),
+                        *(unseen(adapter, engine.endpoint, spec) if spec.attached else ()),
+                        *disagreements(launch.settings, effective),
+                    ),
+                    attached_to=self._attached_to,
+                    gateway_version=adapter.gateway_version(engine.endpoint),
                 ),
             )
             return preparation
@@ -315,6 +324,8 @@ class Run:
     def _arrange(self) -> Start:
         """Bring the machine into the state the spec asks for; caches that are to be warm are filled by a launch."""
         spec, adapter = self.spec, self._adapter
+        if spec.attached:
+            return Start(None, {}, "unknown", "it ran already: nobody saw what it started from")
         name, file = find_model(spec.model, self._planned.models_folder)
 
         def arranged() -> Start:
@@ -329,11 +340,17 @@ class Run:
                 engine.wait_ready(lambda waited: self._say("prepare", detail=f"filling caches, {waited:.0f} s"))
         return arranged()
 
-    def _launch(self, start: Start) -> tuple[EngineProcess, Launch, float]:
+    def _launch(self, start: Start) -> tuple[EngineProcess | EngineAttachment, Launch, float]:
         """The running engine, how it was launched, and the `perf_counter` second at which it was ready."""
-        place = Place(start.weights, free_port(), self._store.path(self.run_id).resolve())
-        launch = self._adapter.render(self.spec, place)
-        self._engine = engine = self._process(launch, place, start.env)
+        engine: EngineProcess | EngineAttachment
+        if self._planned.url is not None:
+            launch = declare(self._adapter, self.spec, self._planned.url)
+            engine = EngineAttachment(self._adapter, self._planned.url)
+        else:
+            place = Place(start.weights, free_port(), self._store.path(self.run_id).resolve())
+            launch = self._adapter.render(self.spec, place)
+            engine = self._process(launch, place, start.env)
+        self._engine = engine
         ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
         return engine, launch, ready_s
 
@@ -343,7 +360,12 @@ class Run:
         moved = replace(launch, env=launch.env | dict(env))
         return EngineProcess(self._adapter, moved, place.port, place.folder / "engine.log")
 
-    def _running(self) -> EngineProcess:
+    @property
+    def _attached_to(self) -> Literal["this-machine", "elsewhere"] | None:
+        url = self._planned.url
+        return None if url is None else "this-machine" if is_here(url) else "elsewhere"
+
+    def _running(self) -> EngineProcess | EngineAttachment:
         if self._engine is None:
             raise LabError("the engine has not been prepared", "call run.prepare() first")
         self._engine.check_alive("between two steps")
@@ -365,6 +387,7 @@ class Run:
             url=self._engine.endpoint.url + self._adapter.api_path,
             path=PATHS[workload.endpoint],
             levels=levels,
+            headers=self._engine.endpoint.headers,
             timeout_s=workload.timeout_s,
             workers=workload.workers,
         )
@@ -518,7 +541,9 @@ def _execute(
             "runs_dir": str(store.root.resolve()),
             "run_id": run_id,
         }
+        key = os.environ.get(KEY_VARIABLE) if planned.url is not None else None
         environment = child_environment(
+            **({KEY_VARIABLE: key} if key else {}),  # for the attached engine; launched ones never see it
             **{PROGRESS_VARIABLE: str(progress)},
             TMPDIR=scratch,  # whatever ends the notebook, what it had on the disk goes with this folder
             IPYTHONDIR=str(Path(scratch, "ipython")),
@@ -570,7 +595,7 @@ def _limit_s(planned: PlannedRun) -> float:
     requests = workload.requests_per_level + workload.warmup_requests
     waves = sum(-(-requests // (rung.concurrency or requests)) + 1 for rung in workload.rungs)
     sending_s = sum(workload.requests_per_level / rung.rate_rps for rung in workload.rungs if rung.rate_rps)
-    return adapter_for(planned.spec.engine).start_limit_s + (waves + 2) * workload.timeout_s + sending_s + 1800.0
+    return adapter_of(planned.spec).start_limit_s + (waves + 2) * workload.timeout_s + sending_s + 1800.0
 
 
 def _ending(problem: BaseException) -> tuple[RunState, str]:
