@@ -29,6 +29,10 @@ app = typer.Typer(
 )
 model_app = typer.Typer(help="Model files: fetch them, checked, into the cache.", no_args_is_help=True)
 app.add_typer(model_app, name="model")
+quality_app = typer.Typer(
+    help="Quality suites: check them, fetch their data, what they can show.", no_args_is_help=True
+)
+app.add_typer(quality_app, name="quality")
 
 
 class _EnginesGroup(TyperGroup):
@@ -70,9 +74,12 @@ def _root(
 @app.command()
 def plan(params: Params) -> None:
     """Show the run plan, the fixed columns and every problem, before anything starts."""
+    from lab.environment import capture
     from lab.plan import find_problems, load_plan
-    from lab.showing import ladder_words
+    from lab.showing import ladder_words, support_words
+    from lab.support import read_support
 
+    known, machine = read_support(), capture()
     loaded = load_plan(params)
     first = loaded.runs[0].spec
     out.print(f"Plan {loaded.name}: {len(loaded.runs)} runs, {loaded.repeats} launch(es) of each")
@@ -93,6 +100,7 @@ def plan(params: Params) -> None:
         )
         suite = spec.quality
         table.add_row("quality suite", f"{suite.name} {suite.version}" if suite else "not applicable: seeded text")
+        table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))
         out.print(table)
@@ -168,7 +176,7 @@ def report(
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.report.build import build_pages
 
-    for path in publish_report(store, chosen, target, lambda runs: build_pages(runs, langs)):
+    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_pages(runs, langs, contrasts)):
         out.print(f"{shown(path)}", soft_wrap=True)
 
 
@@ -228,6 +236,28 @@ def verify(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: R
             f"{run_id} is not whole:\n" + "\n".join(f"  {problem}" for problem in problems), "lab runs"
         )
     out.print(f"{run_id}: every file matches its manifest")
+
+
+@app.command("match")
+def match_runs(
+    run_ids: Annotated[list[str], typer.Argument(metavar="RUN_ID...")],
+    runs_dir: RunsDir = None,
+) -> None:
+    """Say whether runs may stand side by side; every reason why not, in the order in which to fix them.
+
+    Exit code 0: they may, footnotes or not; 1: they may not; 2: the question could not be asked.
+    """
+    from lab.evidence import open_store
+    from lab.match import match, refusals, side_of
+    from lab.publish.projection import grade_of
+    from lab.showing import describe_match
+
+    store = open_store(runs_dir)
+    records = [store.read(run_id) for run_id in dict.fromkeys(run_ids)]
+    found = match([side_of(record, grade_of(record)[0]) for record in records])
+    describe_match(found, tuple(record.run_id for record in records), out)
+    if refusals(found):
+        raise typer.Exit(1)
 
 
 @engines_app.callback(invoke_without_command=True)
@@ -450,15 +480,15 @@ def launch(
     from lab.showing import describe_launch
 
     found = launches(params, engine, profile)
-    for planned, launch in found:
-        describe_launch(planned, launch, out)
+    for look in found:
+        describe_launch(look, out)
     if dry_run:
         return
     if len(found) != 1:
         raise LabError(
             f"{len(found)} launches are meant, one can be started at a time", "name one with --engine and --profile"
         )
-    serve(found[0][0], lambda words: err.print(words, soft_wrap=True))
+    serve(found[0].planned, lambda words: err.print(words, soft_wrap=True))
 
 
 @app.command("reference-engine", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -470,6 +500,18 @@ def reference_engine(
     from lab.load.reference import main as serve
 
     raise typer.Exit(serve(["--port", str(port), *context.args]))
+
+
+@model_app.command("digest")
+def digest(name: Annotated[str, typer.Argument(metavar="NAME", help="A file of params/models/")]) -> None:
+    """Print the digest of a model's weights as they lie here, to pin them in its file."""
+    from lab import weights
+
+    file = weights.read_model(name)
+    found = weights.pin(name, file)
+    out.print(f"weights_sha256: {found}", soft_wrap=True)
+    if file.model.weights_sha256 not in (None, found):
+        raise LabError(f"params/models/{name}.yaml names other bytes: {file.model.weights_sha256}")
 
 
 @model_app.command("fetch")
@@ -504,6 +546,71 @@ def _python_of(engine: str) -> Path:
             f"lab engines install {engine}",
         )
     return Path(installed.python)
+
+
+SuiteName = Annotated[
+    str, typer.Argument(metavar="SUITE", help="A folder of params/quality/, or the path of a suite's folder")
+]
+
+
+@quality_app.command("check")
+def quality_check(suite: SuiteName) -> None:
+    """Read a suite as a run would; print its tasks, items and digest."""
+    from lab.quality import load_suite
+
+    loaded = load_suite(_suite_folder(suite))
+    out.print(f"{loaded.name} {loaded.version}: {loaded.about}", soft_wrap=True)
+    table = Table("task", "output", "metric", "items", "examples", "answer", box=None)
+    for task in loaded.tasks:
+        config = task.config
+        limit = "" if config.max_tokens is None else f"up to {config.max_tokens} tokens"
+        shape = f"{limit}, {config.response_format}" if config.response_format else limit
+        table.add_row(task.name, config.output, config.metric, str(len(task.items)), str(len(config.examples)), shape)
+    out.print(table)
+    out.print(f"{sum(len(task.items) for task in loaded.tasks)} items, digest {loaded.ref().sha256}", soft_wrap=True)
+
+
+@quality_app.command("fetch")
+def quality_fetch(suite: SuiteName) -> None:
+    """Take a suite's data from the hub; the first fetch locks commit and rows, later ones are held against them."""
+    from lab.params import shown
+    from lab.quality.hub import LOCK, fetch_data
+    from lab.quality.suite import read_configs
+
+    folder = _suite_folder(suite)
+    name, configs = read_configs(folder)
+    sources = {config.data: config.hub for config in configs if config.hub is not None}
+    if not sources:
+        out.print(f"{name} brings its own data; nothing is fetched")
+        return
+    locks = fetch_data(folder, name, sources, lambda words: err.print(f"{name}: {words}", soft_wrap=True))
+    for data, lock in locks.items():
+        out.print(f"{data}: {len(lock.row_sha256)} rows of {lock.dataset} at {lock.revision[:12]}", soft_wrap=True)
+    out.print(f"locked in {shown(folder / LOCK)}. Next: lab quality check {suite}", soft_wrap=True)
+
+
+def _suite_folder(suite: str) -> Path:
+    """The folder of a suite that is named or pointed at."""
+    from lab.quality.suite import find_suite
+
+    return Path(suite) if (Path(suite) / "suite.yaml").is_file() else find_suite(suite)
+
+
+@quality_app.command("power")
+def power(
+    suite: Annotated[str | None, typer.Option("--suite", help="A suite of params/quality/: what it can show")] = None,
+    items: Annotated[int | None, typer.Option("--items", help="The same for so many items")] = None,
+    discordance: Annotated[
+        list[float] | None, typer.Option("--discordance", help="Share of items that change [default: several]")
+    ] = None,
+    margin: Annotated[float, typer.Option("--margin", help="The difference in question; one point is 0.01")] = 0.01,
+    chance: Annotated[float, typer.Option("--power", help="Chance of seeing what is there")] = 0.8,
+    alpha: Annotated[float, typer.Option("--alpha", help="Chance of seeing what is not there, two-sided")] = 0.05,
+) -> None:
+    """How many items a question needs, and the smallest difference a suite or so many items can show."""
+    from lab.showing import describe_power
+
+    describe_power(out, suite, items, tuple(discordance or ()), margin, chance, alpha)
 
 
 def main() -> None:

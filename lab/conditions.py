@@ -135,3 +135,34 @@ DECIDE = (
     Condition.CHUNKED_PREFILL,
 )
 """Conditions without a neutral value: a comparison of engines has to decide them, because defaults differ."""
+
+KV_ROUNDING = 0.02
+"""Engines keep their KV budget in whole blocks: budgets within this share of each other are one."""
+
+_ONE_FORMAT = {
+    "float16": "f16",
+    "fp16": "f16",
+    "half": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "fp32": "f32",
+    "fp8_e4m3": "fp8",
+    "float8_e4m3": "fp8",
+}
+"""Spellings of one number format."""
+
+
+def agree(condition: Condition, one: Value, other: Value) -> bool:
+    """Whether two values of a condition mean the same on two engines."""
+    if condition is Condition.KV_CACHE_TOKENS and isinstance(one, int) and isinstance(other, int):
+        return abs(one - other) <= KV_ROUNDING * max(one, other)
+    if isinstance(one, str) and isinstance(other, str):
+        return _format(one) == _format(other)
+    if isinstance(one, bool) != isinstance(other, bool):
+        return False
+    return one == other
+
+
+def _format(word: str) -> str:
+    folded = word.strip().lower()
+    return _ONE_FORMAT.get(folded, folded)

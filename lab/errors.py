@@ -17,6 +17,7 @@
     │   ├── RunNotFound         no bundle has this run_id
     │   └── EvidenceDamaged     a file is missing or its digest differs
     ├── QualityError            a quality suite is malformed or could not be run
+    │   └── NotLocked           its data come from a hub and were never fetched
     └── LeakFound               something identifying would have been published
 
 Every error carries what happened, and where there is one, the next command to run.
@@ -113,6 +114,10 @@ class EvidenceDamaged(EvidenceError):
 
 class QualityError(LabError):
     """A quality suite is malformed or could not be run."""
+
+
+class NotLocked(QualityError):
+    """The data of a suite come from a hub and were never fetched: nothing says which rows they are."""
 
 
 class LeakFound(LabError):

@@ -74,6 +74,7 @@ from lab.records import (
     Sample,
 )
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
+from lab.support import Verdict
 from lab.version import __version__
 from lab.weights import sha256_of
 
@@ -134,6 +135,8 @@ class LaunchRecord(Frozen):
     None: the lab launched it."""
     gateway_version: str | None = None
     """As the gateway states it; None when there is none, or it does not say."""
+    support: Verdict | None = None
+    """What the support table said; None: it was not asked."""
     warnings: tuple[str, ...] = ()
     """What was noticed while launching, for instance a version outside the range the adapter was written for."""
 
@@ -162,6 +165,8 @@ class LoadFacts(Frozen):
     """Why there is no server_metrics.parquet; None when there is one."""
     gpu_reason: str | None = None
     """Why there is no gpu.parquet; None when there is one."""
+    not_supported: Name | None = None
+    """The check that the workload needs and that this engine did not pass: no load was driven."""
 
 
 class Isolation(Frozen):
@@ -194,6 +199,8 @@ class RunRecord(Frozen):
     prompts: tuple[PromptFacts, ...]
     host_use: HostUse | None
     gpu_use: GpuUse | None
+    not_supported: Name | None
+    """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
     certificate: Certificate | None
     """What the instrument had been shown to hold on this machine; None: it had not been calibrated."""
@@ -384,6 +391,16 @@ class EvidenceStore:
         """Raw records of a run, warm-up included; empty when there is no load in the bundle."""
         return self._rows(run_id, "requests.parquet", RequestRecord)
 
+    def samples(self, run_id: str) -> tuple[QualityItem, ...]:
+        """Answers to the quality suite, item by item; empty when none was asked."""
+        path = self.path(run_id) / "samples.jsonl"
+        if not path.exists():
+            return ()
+        try:
+            return tuple(QualityItem.model_validate_json(line) for line in path.read_bytes().splitlines())
+        except (OSError, ValidationError) as problem:
+            raise EvidenceDamaged(f"{run_id}/samples.jsonl cannot be read: {_first(problem)}") from None
+
     def read(self, run_id: str) -> RunRecord:
         """A whole bundle; every level computed from its raw records.
 
@@ -421,6 +438,7 @@ class EvidenceStore:
                 isolation.other_cores_after if isolation else None,
             ),
             gpu_use=gpu_use(around.gpu),
+            not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),

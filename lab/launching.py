@@ -5,39 +5,77 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from lab.engines import adapter_for
-from lab.engines.base import Launch, Place
-from lab.engines.process import EngineProcess, free_port
+from lab.engines import adapter_of
+from lab.engines.attached import declare
+from lab.engines.base import BuildStep, Launch, Place
+from lab.environment import capture
 from lab.errors import LabError, ParamsError
 from lab.plan import PlannedRun, find_weights, load_plan
+from lab.roster import find
+from lab.serving import bring_up
 
-NOT_HERE = Path("weights-not-on-this-machine")
-"""Stands for weights that have not been fetched: the command can be read without them."""
+NOT_HERE, TEMPLATE, ARTEFACT = Path("weights-not-on-this-machine"), Path("chat-template"), Path("artefact")
+"""Stand for what a look at a command does not need."""
 
 
-def launches(
-    params: Path, engine: str | None = None, profile: str | None = None
-) -> tuple[tuple[PlannedRun, Launch], ...]:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One launch of a plan, looked at.
+
+    Attributes:
+        planned: the run.
+        launch: the command and every condition.
+        build: what is built before it is served.
+    """
+
+    planned: PlannedRun
+    launch: Launch
+    build: tuple[BuildStep, ...] = ()
+
+
+def launches(params: Path, engine: str | None = None, profile: str | None = None) -> tuple[Look, ...]:
     """The launch of every different run of a plan, or of those that are named; nothing is started.
 
     Raises:
         ParamsError: the plan cannot be followed, or names no such run.
     """
     plan = load_plan(params)
-    key = adapter_for(engine).key if engine else None
     found = [
         run
         for run in plan.runs
-        if run.repeat == 0 and key in (None, run.spec.engine) and profile in (None, run.spec.profile.name)
+        if run.repeat == 0 and _is_engine(run, engine) and profile in (None, run.spec.profile.name)
     ]
     if not found:
         there = ", ".join(dict.fromkeys(f"{run.spec.engine} / {run.spec.profile.name}" for run in plan.runs))
         raise ParamsError(
             f"{plan.file} has no run {engine or 'any engine'} / {profile or 'any profile'}; it has: {there}"
         )
-    return tuple((run, adapter_for(run.spec.engine).render(run.spec, _place(run))) for run in found if run.url is None)
+    return tuple(_look(run) for run in found)
+
+
+def _is_engine(run: PlannedRun, name: str | None) -> bool:
+    """Whether a person who says `name` means the engine of a run."""
+    if name is None or name == run.spec.engine:
+        return True
+    meant, is_one = find(name), find(run.spec.engine)
+    return meant is not None and meant == is_one
+
+
+def _look(planned: PlannedRun) -> Look:
+    """The launch of one run; weights that are not here do not stop a look at the command."""
+    spec, adapter = planned.spec, adapter_of(planned.spec)
+    if planned.url is not None:
+        return Look(planned, declare(adapter, spec, planned.url))
+    try:
+        weights = find_weights(planned)
+    except LabError:
+        weights = NOT_HERE
+    template = TEMPLATE if spec.model.chat_template == "file" else None
+    place = Place(weights, adapter.default_port, Path("."), template, ARTEFACT if adapter.has_build else None)
+    return Look(planned, adapter.render(spec, place), adapter.build_steps(spec, place))
 
 
 def serve(planned: PlannedRun, say: Callable[[str], None]) -> None:
@@ -46,28 +84,18 @@ def serve(planned: PlannedRun, say: Callable[[str], None]) -> None:
     Raises:
         LabError: it could not be launched, or it ended by itself.
     """
-    adapter = adapter_for(planned.spec.engine)
+    adapter = adapter_of(planned.spec)
     with tempfile.TemporaryDirectory(prefix="lab-launch-") as scratch:
-        folder = Path(scratch)
-        port = free_port()
-        launch = adapter.render(planned.spec, Place(find_weights(planned), port, folder))
-        for name, text in launch.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        with EngineProcess(adapter, launch, port, folder / "engine.log") as engine:
+        serving = bring_up(planned, Path(scratch), capture(), "lab launch", say)
+        try:
+            engine = serving.engine
             ready_s = engine.wait_ready(lambda waited: say(f"starting, {waited:.0f} s"))
             say(
-                f"ready after {ready_s - engine.launched_s:.1f} s: {engine.endpoint.url}/v1, "
+                f"ready after {ready_s - engine.launched_s:.1f} s: {engine.endpoint.url}{adapter.api_path}, "
                 f"model {adapter.served_name(planned.spec)}; Ctrl-C stops it"
             )
             while True:
                 engine.check_alive("while serving")
                 time.sleep(0.2)
-
-
-def _place(planned: PlannedRun) -> Place:
-    """Where it would be launched; weights that are not here do not stop a look at the command."""
-    try:
-        weights = find_weights(planned)
-    except LabError:
-        weights = NOT_HERE
-    return Place(weights, adapter_for(planned.spec.engine).default_port, Path())
+        finally:
+            serving.stop()

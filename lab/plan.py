@@ -14,10 +14,11 @@ from lab.endpoint import split_url
 from lab.engines import INSIDE, adapter_for, adapter_of
 from lab.engines.attachment import attached_endpoint, find_fault
 from lab.engines.base import Adapter, Place
+from lab.environment import capture
 from lab.errors import EndpointError, LabError, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
-from lab.quality.suite import load_suite
+from lab.quality.suite import find_suite, load_suite
 from lab.roster import ROSTER, find
 from lab.spec import (
     CacheTier,
@@ -32,6 +33,7 @@ from lab.spec import (
     digest,
     match_id,
 )
+from lab.support import look_up, read_support
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -226,7 +228,17 @@ def load_plan(path: Path) -> RunPlan:
 def find_problems(plan: RunPlan) -> tuple[LabError, ...]:
     """What on this machine would stop the plan: missing engines, missing weights, settings that do not fit."""
     problems: list[LabError] = []
+    known, machine = read_support(), capture()
     for run in plan.runs:
+        verdict = look_up(known, run.spec, machine)
+        if verdict.support == "refused":
+            row = verdict.rows[0]
+            problems.append(
+                LabError(
+                    f"{run.spec.engine} does not serve {run.spec.model.series} so: {row.source} (read {row.read})",
+                    "change the plan, or the row in params/support.yaml",
+                )
+            )
         spec, adapter = run.spec, adapter_of(run.spec)
         if run.url is not None:
             fault = find_fault(adapter, attached_endpoint(run.url, adapter.api_path), spec)
@@ -385,12 +397,10 @@ def _check_seat(table: Table, engine: str, where: str) -> None:
 
 
 def _suite(name: str, folder: Path, where: str) -> SuiteRef:
-    path = folder / "quality" / name
-    if not (path / "suite.yaml").is_file():
-        there = sorted(entry.parent.name for entry in (folder / "quality").glob("*/suite.yaml"))
-        near = nearest(name, there)
-        hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(there)}"
-        raise ParamsError(f"{where}: no quality suite is called {name!r:.80}; {hint}")
+    try:
+        path = find_suite(name, folder / "quality")
+    except LabError as problem:
+        raise ParamsError(f"{where}: {problem.what}") from None
     return load_suite(path).ref()
 
 

@@ -8,7 +8,7 @@ the level unless a field says otherwise. Missing is None with a reason, never 0.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -472,10 +472,22 @@ class Unscored(StrEnum):
     """Why an item of a quality suite has no score."""
 
     REQUEST_FAILED = "request_failed"
+    """No HTTP 200 with a whole body, or an error inside it."""
     EMPTY = "empty"
-    TRUNCATED = "truncated"
+    """An answer without a character that is not a space."""
+    NULL = "null"
+    """The content is null, and there is no reasoning either."""
     REASONING_ONLY = "reasoning_only"
+    TRUNCATED = "truncated"
+    """Cut at the token limit, or nothing says that it is whole."""
+    CONTRACT = "contract"
+    """HTTP 200, but not what the route promises: echo ignored, tokens added, a logprob missing, a cut prompt."""
+    DOES_NOT_FIT = "does_not_fit"
+    """Prompt and answer are longer than the engine's context; nothing is ever cut to make them fit."""
     NOT_SUPPORTED = "not_supported"
+    """The engine does not keep the contract of this kind of task, or refuses the response format."""
+    NOT_ASKED = "not_asked"
+    """Its turn never came: the engine was gone, or the run was stopped."""
 
 
 class TaskScore(Frozen):
@@ -483,19 +495,50 @@ class TaskScore(Frozen):
 
     task: Name
     metric: Name
+    better: Literal["higher", "lower"] = "higher"
+    """Which way the metric points."""
     n: int = Field(ge=1)
-    """All items that were asked."""
+    """All items of the task."""
     unscored: dict[Unscored, int]
-    """Items without a complete answer, by reason."""
-    score: float | None = Field(ge=0, le=1)
-    """Mean over the items that have a complete answer; None when there is none."""
+    """Items without a score, by reason."""
+    score: float | None = Field(ge=0)
+    """Over all n items: an unscored one adds nothing to the sum. None when no item has a score, and, where less is
+    better, when any item has none: adding nothing would flatter."""
     stderr: float | None = Field(ge=0)
-    """Standard error of `score` over its items, one run; not the error of a difference."""
+    """Standard error of `score` over the n items of one run; not the error of a difference. None with `score`, for
+    fewer than two items, and for a metric that is no mean of items."""
+    answered_score: float | None = Field(ge=0)
+    """The same over the scored items alone; None when there is none."""
+    attempts: int | None = Field(default=None, ge=0)
+    """Requests sent, nothing twice; None in bundles written before they were counted."""
+    also: dict[str, float] = Field(default_factory=dict)
+    """Further metrics of the same answers by name: means over the answers each could look at; one that could look
+    at none is not in it."""
+    finish_reasons: dict[str, int] = Field(default_factory=dict)
+    """How often the engine gave each finish reason, over the items; those without one are not in it. Private."""
+    reason: str | None = None
+    """Why the whole task is not supported on this engine; None when it was asked. Private: it may quote the server."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_version_1(cls, data: Any) -> Any:
+        """Reads bundles whose `score` was over the scored items alone."""
+        if not isinstance(data, dict) or "answered_score" in data:
+            return data
+        n, scored = data["n"], data["n"] - sum(data["unscored"].values())
+        answered, error = data["score"], data["stderr"]
+        over_all = None if answered is None else answered * scored / n
+        return data | {"answered_score": answered, "score": over_all, "stderr": error if scored == n else None}
 
     @property
     def scored(self) -> int:
-        """Items with a complete answer."""
+        """Items with a score."""
         return self.n - sum(self.unscored.values())
+
+    @property
+    def coverage(self) -> float:
+        """Share of the items that have a score, 0 to 1. Verdicts ask `lab.quality.coverage`, which does not round."""
+        return self.scored / self.n
 
 
 class QualityResult(Frozen):
@@ -507,6 +550,8 @@ class QualityResult(Frozen):
     lm_eval_version: Name
     tasks: tuple[TaskScore, ...]
     seconds: float
+    incomplete: Literal["engine-gone", "stopped"] | None = None
+    """Why not every item had its turn; None when each had. What was scored is kept."""
 
 
 class Sample(Frozen):

@@ -6,7 +6,7 @@ accident.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -91,7 +91,11 @@ class Difference(Frozen):
 
 def differences(specs: Sequence[RunSpec]) -> tuple[Difference, ...]:
     """Every field in which `specs` differ and that is not ignored, in the order of `RULES`."""
-    wholes = [spec.model_dump(mode="json") for spec in specs]
+    return compare([spec.model_dump(mode="json") for spec in specs])
+
+
+def compare(wholes: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
+    """The same for specs as plain data, as public evidence holds them."""
     found = []
     for field, rule in RULES.items():
         values = tuple(_at(whole, field) for whole in wholes)

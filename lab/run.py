@@ -15,37 +15,38 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
+from lab.checks import needed
 from lab.engines import adapter_of
-from lab.engines.attached import declare, disagreements, unseen
-from lab.engines.attachment import KEY_VARIABLE, EngineAttachment, is_here
-from lab.engines.base import Launch, Place
-from lab.engines.process import EngineProcess, child_environment, free_port
+from lab.engines.attached import disagreements, unseen
+from lab.engines.attachment import EngineAttachment
+from lab.engines.process import EngineProcess, child_environment
 from lab.engines.reference import read_emissions
 from lab.environment import capture
-from lab.errors import EngineDied, EngineError, LabError
-from lab.evidence import EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord, write_atomically
+from lab.errors import EngineDied, EngineError, LabError, ModelError
+from lab.evidence import EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.gpu import open_gpus
 from lab.leash import Leashed
 from lab.load.driver import LoadJob, LoadResult, Progress, StopLoad, run_load
 from lab.load.ladder import build_levels
 from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
-from lab.machine_lock import hold
+from lab.load.tokens import LocalTokenizer, open_tokenizer
 from lab.params import PARAMS_FOLDER
 from lab.plan import PlannedRun, RunPlan
 from lab.preflight import probe
-from lab.preparation import Start, arrange
 from lab.quality.harness import run_suite
 from lab.quality.suite import load_suite
-from lab.records import Event, Outcome, Preparation, RunState
+from lab.records import Capabilities, Event, Outcome, Preparation, RunState
+from lab.serving import Serving, bring_up
+from lab.support import look_up, read_support
 from lab.watch import RunWatch, other_cores
-from lab.weights import find_model
+from lab.weights import find_model, locate
 
 COLLECT = PARAMS_FOLDER.parent / "notebooks" / "20_collect.ipynb"
 """The notebook that collects one engine column."""
@@ -106,11 +107,10 @@ class Run:
         self.run_id, self.spec = run_id, planned.spec
         self._adapter = adapter_of(planned.spec)
         self._tell = _teller()
-        self._engine: EngineProcess | EngineAttachment | None = None
-        self._can_tokenize = False
+        self._serving: Serving | None = None
+        self._capabilities = Capabilities(checks=())
         self._ended = False
         self._other_before: float | None = None
-        self._until_end = contextlib.ExitStack()
         atexit.register(self._end, RunState.INTERRUPTED, "the process ended before the run was closed")
 
     def prepare(self) -> Preparation:
@@ -122,11 +122,17 @@ class Run:
             certificate = self._store.certificate(environment)
             if certificate is not None:
                 self._write("certificate.json", certificate)
-            if adapter.uses_gpu and not spec.attached:
-                self._until_end.enter_context(hold([gpu.uuid for gpu in environment.gpus], f"lab run {self.run_id}"))
-            start = self._arrange()
             self._other_before = other_cores(LOOK_S)
-            engine, launch, ready_s = self._launch(start)
+            folder = self._store.path(self.run_id).resolve()
+            self._serving = serving = bring_up(
+                self._planned,
+                folder,
+                environment,
+                f"lab run {self.run_id}",
+                lambda words: self._say("prepare", detail=words),
+            )
+            engine, start, build = serving.engine, serving.start, serving.build
+            ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
             self._say("prepare", detail="first request")
             fields, not_expressible = self._request_fields()
             result = run_load(self._job(first_request(spec.workload, model=self._model, fields=fields)))
@@ -135,46 +141,57 @@ class Run:
                 raise EngineError(f"the first request to {spec.engine} failed ({first.outcome}): {first.error}")
             preparation = Preparation(
                 events=(
-                    *(() if spec.attached else (Event(name="launch", at_s=engine.launched_s),)),
+                    *(build.events if build else ()),
+                    Event(name="launch", at_s=engine.launched_s),
                     Event(name="ready", at_s=ready_s),
                     Event(name="first_request_sent", at_s=first.send_s + result.zero_s),
                     Event(name="first_token", at_s=first.token_s[0] + result.zero_s),
                 ),
-                build_s=None,
-                startup_s=None if spec.attached else ready_s - engine.launched_s,
+                build_s=build.build_s if build else None,
+                build=build.build if build else None,
+                startup_s=None if start is None else ready_s - engine.launched_s,
                 first_request_s=first.token_s[0] - first.send_s,
-                fetch_s=start.fetch_s,
+                fetch_s=start.fetch_s if start else None,
                 cache_tier=spec.cache_tier,
-                cache_state=start.state,
-                cache_reason=start.reason,
-                wiped=start.wiped,
-                phases=adapter.phases(engine.endpoint, engine.log()),
+                cache_state=start.state if start else "unknown",
+                cache_reason=start.reason if start else "the engine ran already",
+                wiped=start.wiped if start else (),
+                phases=(*adapter.phases(engine.endpoint, engine.log()), *adapter.phases_in(folder)),
             )
             self._write("preparation.json", preparation)
             self._say("prepare", detail="preflight")
-            capabilities = probe(adapter, engine.endpoint, spec)
-            self._can_tokenize = capabilities.can("tokenize")
+            effective = adapter.read_back(engine.endpoint, engine.log())
+            self._capabilities = capabilities = probe(
+                adapter,
+                engine.endpoint,
+                spec,
+                effective,
+                alive=lambda: engine.check_alive("during preflight", patience_s=2.0),
+                say=lambda name: self._say("prepare", detail=f"preflight: {name}"),
+            )
             version = adapter.version(engine.endpoint)
             note = adapter.version_note(version)
-            effective = adapter.read_back(engine.endpoint, engine.log())
+            warnings = [note] if note else []
+            if serving.attached_to is not None:
+                warnings += [
+                    *disagreements(serving.launch.settings, effective),
+                    *unseen(adapter, engine.endpoint, spec),
+                ]
             self._write(
                 "launch.json",
                 LaunchRecord(
                     engine_version=version,
-                    command=launch.shown,
-                    argv=launch.argv,
+                    command=serving.launch.shown,
+                    argv=serving.launch.argv,
                     not_expressible=not_expressible,
                     capabilities=capabilities,
-                    settings=launch.settings,
+                    settings=serving.launch.settings,
                     effective=effective,
                     surface=adapter.surface,
-                    warnings=(
-                        *((note,) if note else ()),
-                        *(unseen(adapter, engine.endpoint, spec) if spec.attached else ()),
-                        *disagreements(launch.settings, effective),
-                    ),
-                    attached_to=self._attached_to,
+                    attached_to=serving.attached_to,
+                    support=look_up(read_support(), spec, environment),
                     gateway_version=adapter.gateway_version(engine.endpoint),
+                    warnings=tuple(warnings),
                 ),
             )
             return preparation
@@ -183,9 +200,21 @@ class Run:
         """Drive every rung of the ladder and keep what every request did."""
         with self._step("throughput"):
             engine, workload = self._running(), self.spec.workload
+            missing = needed(workload)
+            if missing is not None and not self._capabilities.can(missing):
+                reason = f"the workload is not supported: this engine did not pass {missing}"
+                self._write(
+                    "load.json",
+                    LoadFacts(zero_s=0.0, complete=True, costs=(), metrics_reason=reason, not_supported=missing),
+                )
+                return LoadResult((), (), complete=True, zero_s=0.0)
             self._say("throughput", detail="building prompts")
             fields, _ = self._request_fields()
-            count = (lambda text: self._adapter.count_tokens(engine.endpoint, text)) if self._can_tokenize else None
+            count = (
+                (lambda text: self._adapter.count_tokens(engine.endpoint, text))
+                if self._capabilities.can("tokenize")
+                else None
+            )
             source = self._source
             longest = longest_tokens(workload, source, count)
             if longest is not None and longest > self.spec.context_limit:
@@ -246,11 +275,15 @@ class Run:
                 sampling=self._adapter.sampling_fields(self.spec.sampling).body,
                 context_limit=self.spec.context_limit,
                 run_id=self.run_id,
+                capabilities=self._capabilities,
+                tokenizer=self._tokenizer,
                 timeout_s=ITEM_LIMIT_S,
                 on_progress=lambda done, total: self._say("quality", done=done, total=total),
             )
             self._store.write_samples(self.run_id, items)
             self._write("quality.json", result)
+            if result.incomplete == "stopped":
+                raise KeyboardInterrupt
             engine.check_alive("during the quality suite")
 
     def close(self) -> None:
@@ -274,6 +307,15 @@ class Run:
         return None if planned.source is None else read_source(self.spec.workload.content, planned.source)
 
     @property
+    def _tokenizer(self) -> LocalTokenizer | None:
+        """The model's tokenizer out of its weights; None when the lab cannot read it: tasks that need it say so."""
+        try:
+            path = locate(*find_model(self.spec.model, self._planned.models_folder))
+            return None if path is None else open_tokenizer(path)
+        except ModelError:
+            return None
+
+    @property
     def _model(self) -> str:
         return self._adapter.served_name(self.spec)
 
@@ -291,8 +333,8 @@ class Run:
         except BaseException as problem:
             try:
                 # a refused connection is a symptom; when the engine has ended, its last words are the reason
-                if self._engine is not None and isinstance(problem, LabError):
-                    self._engine.check_alive(f"during '{name}'", patience_s=2.0)
+                if self._serving is not None and isinstance(problem, LabError):
+                    self._serving.engine.check_alive(f"during '{name}'", patience_s=2.0)
             except EngineDied as death:
                 self._end(*_ending(death))
                 raise death from problem
@@ -305,12 +347,11 @@ class Run:
             return
         self._ended = True
         atexit.unregister(self._end)
-        if self._engine is not None:
-            self._engine.stop()
+        if self._serving is not None:
+            self._serving.stop()
         if state is RunState.MEASURED and self._other_before is not None:
             isolation = Isolation(other_cores_before=self._other_before, other_cores_after=other_cores(LOOK_S))
             self._write("isolation.json", isolation)
-        self._until_end.close()
         if self._owner:
             with contextlib.suppress(OSError):
                 _keep_cells(self._store, self.run_id)
@@ -321,55 +362,11 @@ class Run:
             self._store.update(self.run_id, reason=reason)
         self._say("done" if state is RunState.MEASURED else "ended", detail=reason or "")
 
-    def _arrange(self) -> Start:
-        """Bring the machine into the state the spec asks for; caches that are to be warm are filled by a launch."""
-        spec, adapter = self.spec, self._adapter
-        if spec.attached:
-            return Start(None, {}, "unknown", "it ran already: nobody saw what it started from")
-        name, file = find_model(spec.model, self._planned.models_folder)
-
-        def arranged() -> Start:
-            return arrange(spec.cache_tier, adapter, name, file, lambda words: self._say("prepare", detail=words))
-
-        start = arranged()
-        if not start.unfilled:
-            return start
-        with tempfile.TemporaryDirectory(prefix="lab-fill-") as folder:
-            place = Place(start.weights, free_port(), Path(folder))
-            with self._process(adapter.render(spec, place), place, start.env) as engine:
-                engine.wait_ready(lambda waited: self._say("prepare", detail=f"filling caches, {waited:.0f} s"))
-        return arranged()
-
-    def _launch(self, start: Start) -> tuple[EngineProcess | EngineAttachment, Launch, float]:
-        """The running engine, how it was launched, and the `perf_counter` second at which it was ready."""
-        engine: EngineProcess | EngineAttachment
-        if self._planned.url is not None:
-            launch = declare(self._adapter, self.spec, self._planned.url)
-            engine = EngineAttachment(self._adapter, self._planned.url)
-        else:
-            place = Place(start.weights, free_port(), self._store.path(self.run_id).resolve())
-            launch = self._adapter.render(self.spec, place)
-            engine = self._process(launch, place, start.env)
-        self._engine = engine
-        ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
-        return engine, launch, ready_s
-
-    def _process(self, launch: Launch, place: Place, env: Mapping[str, str]) -> EngineProcess:
-        for name, text in launch.files.items():
-            write_atomically(place.folder / name, text.encode())
-        moved = replace(launch, env=launch.env | dict(env))
-        return EngineProcess(self._adapter, moved, place.port, place.folder / "engine.log")
-
-    @property
-    def _attached_to(self) -> Literal["this-machine", "elsewhere"] | None:
-        url = self._planned.url
-        return None if url is None else "this-machine" if is_here(url) else "elsewhere"
-
     def _running(self) -> EngineProcess | EngineAttachment:
-        if self._engine is None:
+        if self._serving is None:
             raise LabError("the engine has not been prepared", "call run.prepare() first")
-        self._engine.check_alive("between two steps")
-        return self._engine
+        self._serving.engine.check_alive("between two steps")
+        return self._serving.engine
 
     def _request_fields(self) -> tuple[dict[str, Any], tuple[str, ...]]:
         sampling = self._adapter.sampling_fields(self.spec.sampling)
@@ -382,12 +379,11 @@ class Run:
 
     def _job(self, *levels: Any) -> LoadJob:
         workload = self.spec.workload
-        assert self._engine is not None
+        assert self._serving is not None
         return LoadJob(
-            url=self._engine.endpoint.url + self._adapter.api_path,
+            url=self._serving.engine.endpoint.url + self._adapter.api_path,
             path=PATHS[workload.endpoint],
             levels=levels,
-            headers=self._engine.endpoint.headers,
             timeout_s=workload.timeout_s,
             workers=workload.workers,
         )
@@ -410,7 +406,7 @@ class Run:
         self._tell(step, facts)
 
     def _say_load(self, progress: Progress) -> None:
-        if self._engine is not None and self._engine.ended:
+        if self._serving is not None and self._serving.engine.ended:
             raise StopLoad  # what was measured until here is kept before the run ends with its reason
         rate = progress.tokens / progress.elapsed_s if progress.elapsed_s > 0 else 0.0
         self._say(
@@ -541,9 +537,7 @@ def _execute(
             "runs_dir": str(store.root.resolve()),
             "run_id": run_id,
         }
-        key = os.environ.get(KEY_VARIABLE) if planned.url is not None else None
         environment = child_environment(
-            **({KEY_VARIABLE: key} if key else {}),  # for the attached engine; launched ones never see it
             **{PROGRESS_VARIABLE: str(progress)},
             TMPDIR=scratch,  # whatever ends the notebook, what it had on the disk goes with this folder
             IPYTHONDIR=str(Path(scratch, "ipython")),

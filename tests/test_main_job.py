@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from lab.evidence import EvidenceStore
-from lab.publish.evidence import PublicRun
+from lab.publish.evidence import PublicContrast, PublicRun
+from lab.quality.path import ContrastClass
 from lab.records import EvidenceGrade, Outcome
 from lab.report.messages import message
 from lab.report.words import ranking_words
@@ -86,12 +88,31 @@ def test_the_pages_say_what_was_run_and_rank_nothing(report: tuple[EvidenceStore
 
 def test_every_page_has_a_twin_of_its_numbers(report: tuple[EvidenceStore, Path]) -> None:
     store, folder = report
-    twins = sorted((folder / "evidence").iterdir())
+    twins = sorted((folder / "evidence").glob("r-*.json"))
     assert [twin.stem for twin in twins] == sorted(store.run_ids())
     for twin in twins:
         public = PublicRun.model_validate_json(twin.read_bytes())
         assert public.grade is EvidenceGrade.HARNESS_CHECK
         assert public.levels
+
+
+def test_answers_of_the_two_launches_stand_side_by_side(report: tuple[EvidenceStore, Path]) -> None:
+    store, folder = report
+    (beside,) = TypeAdapter(tuple[PublicContrast, ...]).validate_json(
+        (folder / "evidence" / "contrasts.json").read_bytes()
+    )
+    assert (beside.first, beside.second) == store.run_ids()[:2]
+    assert beside.first_path != beside.second_path
+    assert beside.contrast.kind is ContrastClass.ENGINE_PATH
+    assert beside.contrast.differs == ("profile.prefix_caching",)
+    assert [(task.task, task.paired.items) for task in beside.tasks] == [
+        ("arithmetic", 12),
+        ("facts", 10),
+        ("json-schema", 6),
+    ]
+    for lang in ("en", "ja"):
+        page = (folder / lang / "index.html").read_text(encoding="utf-8")
+        assert page.count("profile.prefix_caching</code>") >= 3
 
 
 @needs_browser

@@ -57,7 +57,7 @@ def test_a_piece_may_be_changed_in_place_and_is_checked_like_the_file(plan_folde
         ("profile: known-timing", "profile: known-timings", ParamsError, "did you mean 'known-timing'"),
         ("use: known-timing", "use: known-timin", ParamsError, r"did you mean .*known-timing\.yaml"),
         ("model: none", "model: nune", ParamsError, r"did you mean .*none\.yaml"),
-        ("quality: smoke-mini", "quality: smoke", LabError, "smoke"),
+        ("quality: smoke-mini", "quality: smoke-max", LabError, "smoke-mini"),
         ("context_limit: 1024", "context_limit: 100", ParamsError, "needs up to 133 tokens of context"),
         ("context_limit: 1024", "context_limit: 1024\ncontext_limit: 2", ParamsError, "'context_limit' stands twice"),
         ("temperature: 0,", "temperature: -1,", ParamsError, r"sampling\.temperature"),

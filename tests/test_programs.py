@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.engines import ENGINES
+from lab.engines.process import child_environment
 from lab.programs import engines_folder, find_program, missing_program
 
 
@@ -76,3 +77,9 @@ def test_vllm_and_sglang_say_that_they_are_missing_and_take_a_program_that_is_na
     monkeypatch.setenv("LAB_VLLM", program(tmp_path / "v"))
     monkeypatch.setenv("LAB_SGLANG", program(tmp_path / "s"))
     assert ENGINES["vllm"].installed() is None and ENGINES["sglang"].installed() is None
+
+
+def test_a_run_in_a_process_of_its_own_finds_the_same_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("LAB_ENGINES", "LAB_VLLM", "LAB_SGLANG"):
+        monkeypatch.setenv(variable, "/somewhere")
+        assert child_environment()[variable] == "/somewhere"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -176,7 +176,8 @@ class Adapter(ABC):
     surface: Literal["parser", "unverified"] = "unverified"
     """`parser`: every option it renders is in `contracts/`, which was read from the engine's own parser."""
     contract: str | None = None
-    """File of `contracts/` without its ending; None for an engine whose parser could not be read."""
+    """File of `contracts/` without its ending: what the parser said, or, where `surface` is unverified, what was
+    transcribed; None: neither."""
     versions: tuple[str, str] | None = None
     """First version it was written for, and the first one it was not; None: any."""
     api_path = "/v1"
@@ -398,6 +399,13 @@ class Adapter(ABC):
         """Length of `text` in the engine's own tokens, special tokens left out; None when it cannot be asked."""
         return None
 
+    def chat_token_ids(
+        self, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], spec: RunSpec
+    ) -> tuple[int, ...] | None:
+        """A conversation as its own template and tokenizer render it, special tokens included, up to where the
+        answer begins; None when it cannot be asked."""
+        return None
+
 
 @dataclass(slots=True)
 class Command:
@@ -450,5 +458,5 @@ def _without_paths(words: tuple[str, ...], place: Place) -> tuple[str, ...]:
     named = ((place.weights, "<model>"), (place.chat_template, "<template>"), (place.artefact, "<artefact>"))
     for path, name in (*named, (place.folder, "<folder>")):
         if path is not None and path != Path():
-            words = tuple(word.replace(str(path), name) for word in words)
+            words = tuple(word.replace(f"{path}/", f"{name}:").replace(str(path), name) for word in words)
     return words

@@ -7,8 +7,8 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from lab.conditions import Condition, Wanted
 from lab.endpoint import Endpoint
@@ -194,6 +194,18 @@ class LlamaCpp(Adapter):
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
         tokens = endpoint.post("/tokenize", {"content": text, "add_special": False}).json()
         return len(tokens["tokens"]) if isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list) else None
+
+    def chat_token_ids(
+        self, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], spec: RunSpec
+    ) -> tuple[int, ...] | None:
+        body = {"messages": list(messages), **self.template_fields(spec).body}
+        rendered = endpoint.post("/apply-template", body).json()
+        prompt = rendered.get("prompt") if isinstance(rendered, dict) else None
+        if not isinstance(prompt, str):
+            return None
+        answer = endpoint.post("/tokenize", {"content": prompt, "add_special": True, "parse_special": True}).json()
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        return tuple(tokens) if isinstance(tokens, list) and all(isinstance(token, int) for token in tokens) else None
 
 
 class LlamaServer(LlamaCpp):

@@ -16,8 +16,9 @@ from lab.leash import Leashed
 
 KEPT_VARIABLES = (
     "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH",
-    "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "HF_HOME", "XDG_CACHE_HOME", "LAB_CACHE",
-    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LAB_LLAMA_SERVER",
+    "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "HF_HOME", "XDG_CACHE_HOME",
+    "LAB_CACHE", "LAB_ENGINES", "LAB_LOCKS", "LAB_VLLM", "LAB_SGLANG", "LAB_LLAMA_SERVER", "LAB_TRTLLM_EXAMPLES",
+    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
 )  # fmt: skip
 """Variables a child process inherits; nothing else, so that no key of the user's shell reaches a log."""
 

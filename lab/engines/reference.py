@@ -71,6 +71,9 @@ class Reference(Adapter):
         answer = endpoint.post("/tokenize", {"content": text}).json()
         return answer.get("count") if isinstance(answer, dict) else None
 
+    def reset_cache(self, endpoint: Endpoint) -> bool | None:
+        return endpoint.post("/reset_prefix_cache", {}).status == 200
+
 
 def read_emissions(endpoint: Endpoint) -> dict[str, Emission]:
     """What the reference engine says it sent, by request id, and have it forgotten.

@@ -1,12 +1,14 @@
-"""Counts tokens without a server and without the network: from a tokenizer.json, or from a GGUF file.
+"""Encodes and counts tokens without a server and without the network: from a tokenizer.json, or from a GGUF file.
 
 The `tokenizers` package does the work; it is imported only here and only when a counter is asked for.
 """
 
 from __future__ import annotations
 
+import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,8 +33,40 @@ _MOST_BYTES = 1 << 24
 _MOST_VALUES = 1 << 24
 
 
+@dataclass(frozen=True, slots=True)
+class LocalTokenizer:
+    """A tokenizer in this process; special tokens are never added.
+
+    Attributes:
+        package: the `tokenizers.Tokenizer`.
+        prefix_id: the token a text without context begins with: BOS, else EOS; None when the files name neither.
+    """
+
+    package: Any
+    prefix_id: int | None
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text`; text that spells a special token becomes that token."""
+        ids: list[int] = self.package.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`, special tokens spelled out; bytes that are no character become U+FFFD."""
+        text: str = self.package.decode(list(ids), skip_special_tokens=False)
+        return text
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` has."""
+        return len(self.encode(text))
+
+
 def local_tokenizer(path: Path) -> Callable[[str], int]:
-    """A function that counts the tokens of a text, special tokens not added.
+    """A function that counts the tokens of a text; see `open_tokenizer`."""
+    return open_tokenizer(path).count
+
+
+def open_tokenizer(path: Path) -> LocalTokenizer:
+    """The tokenizer of a model, from its files.
 
     Args:
         path: a tokenizer.json, a folder that holds one, or a GGUF file.
@@ -52,11 +86,11 @@ def local_tokenizer(path: Path) -> Callable[[str], int]:
         tokenizer = _package().Tokenizer.from_file(str(file))
     except Exception as problem:  # the package raises bare Exception
         raise ModelError(f"{shown(file)} is not a tokenizer.json: {problem!s:.200}") from None
-    return _counter(tokenizer)
+    return _plain(tokenizer, _named_prefix(tokenizer, file.with_name("tokenizer_config.json")))
 
 
-def gguf_tokenizer(path: Path) -> Callable[[str], int]:
-    """A function that counts tokens as llama.cpp does for a GGUF file, special tokens not added.
+def gguf_tokenizer(path: Path) -> LocalTokenizer:
+    """The tokenizer of a GGUF file, rebuilt so that it encodes as llama.cpp does.
 
     Raises:
         ModelError: the file is not GGUF, or its tokenizer is of a kind that was not compared with llama.cpp.
@@ -87,21 +121,37 @@ def gguf_tokenizer(path: Path) -> Callable[[str], int]:
     # GPT-2's own split comes after that of the digits; the others replace it
     steps.append(by.ByteLevel(add_prefix_space=False, use_regex=split in ("gpt-2", "smollm")))
     tokenizer.pre_tokenizer = by.Sequence(steps)
+    tokenizer.decoder = package.decoders.ByteLevel()
     special = [piece for piece, kind in zip(pieces, types, strict=True) if kind in (3, 4)]
     tokenizer.add_special_tokens([package.AddedToken(piece, special=True, normalized=False) for piece in special])
-    return _counter(tokenizer)
+    prefix = fields.get("tokenizer.ggml.bos_token_id", fields.get("tokenizer.ggml.eos_token_id"))
+    return _plain(tokenizer, prefix)
 
 
-def _counter(tokenizer: Any) -> Callable[[str], int]:
+def _plain(tokenizer: Any, prefix_id: int | None) -> LocalTokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+    return LocalTokenizer(tokenizer, prefix_id)
+
+
+def _named_prefix(tokenizer: Any, config: Path) -> int | None:
+    """The id of the BOS, else the EOS token that a tokenizer_config.json names; None when it names neither."""
+    try:
+        data = json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    for name in ("bos_token", "eos_token"):
+        token = data.get(name) if isinstance(data, dict) else None
+        spelled = token.get("content") if isinstance(token, dict) else token
+        if isinstance(spelled, str) and (number := tokenizer.token_to_id(spelled)) is not None:
+            return int(number)
+    return None
 
 
 def _package() -> Any:
     try:
         import tokenizers
-        from tokenizers import models, pre_tokenizers  # noqa: F401  the callers use them
+        from tokenizers import decoders, models, pre_tokenizers  # noqa: F401  the callers use them
     except ImportError:
         raise ModelError(
             "counting tokens without a server needs the Python package tokenizers", "pip install tokenizers"

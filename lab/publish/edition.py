@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
-from lab.publish.evidence import PublicRun
+from lab.publish.contrasts import contrasts
+from lab.publish.evidence import PublicContrast, PublicRun
 from lab.publish.gate import private_facts, release
 from lab.publish.projection import project
 from lab.records import RunState
 from lab.rules import subject
 
-BuildPages = Callable[[tuple[PublicRun, ...]], Mapping[str, bytes]]
+BuildPages = Callable[[tuple[PublicRun, ...], tuple[PublicContrast, ...]], Mapping[str, bytes]]
+
+_CONTRASTS = TypeAdapter(tuple[PublicContrast, ...])
 
 
 def newest_runs(store: EvidenceStore) -> tuple[str, ...]:
@@ -42,7 +47,7 @@ def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path,
         store: where the private bundles are.
         run_ids: which runs the report is about.
         folder: replaced as a whole.
-        build: public runs to pages; it sees nothing private.
+        build: public runs, and what their answers give side by side, to pages; it sees nothing private.
 
     Returns:
         The pages written.
@@ -56,7 +61,10 @@ def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path,
     for table in sorted({spec.table for spec in specs.values()}):
         subject([spec for spec in specs.values() if spec.table == table])  # refuses unlike runs and names why
     public = tuple(project(store, run_id) for run_id in run_ids)
-    pages = build(public)
+    compared = contrasts(store, public)
+    pages = build(public, compared)
     evidence = {f"evidence/{run.run_id}.json": run.model_dump_json(indent=1).encode() + b"\n" for run in public}
+    if compared:
+        evidence["evidence/contrasts.json"] = _CONTRASTS.dump_json(compared, indent=1) + b"\n"
     release({**pages, **evidence}, folder, private_facts(store, run_ids))
     return tuple(folder / name for name in pages)

@@ -6,10 +6,15 @@ listed cannot be published, because there is nowhere to put it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
+from lab.checks import CheckName
+from lab.conditions import Condition
+from lab.match import Result, Side
+from lab.quality.paired import Paired
+from lab.quality.path import Contrast, Lane, PathId, QualityPath
 from lab.records import (
     Build,
     CacheState,
@@ -18,6 +23,7 @@ from lab.records import (
     EvidenceGrade,
     GpuUse,
     HostUse,
+    How,
     InstrumentLevel,
     LaunchTally,
     MachineClass,
@@ -37,22 +43,54 @@ from lab.spec import (
     Quantization,
     Sampling,
     Sha256,
+    SuiteRef,
     Table,
     Workload,
 )
+from lab.support import Support
 
 Week = Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
 Sentence = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^<>\x00-\x1f/\\]*$")]
 """Short plain text without markup, control characters or path separators."""
+Source = Annotated[str, StringConstraints(max_length=340, pattern=r"^[^<>\x00-\x1f\\]*$")]
+"""Where something public is written: a document, a section, a commit."""
 Argument = Annotated[str, StringConstraints(max_length=120, pattern=r"^[A-Za-z0-9 ._:=,+\-{}\[\]\"<>]*$")]
 """One argument of a redacted command; a path is `<model>`, a port `<port>`."""
+
+Setting = bool | int | float | Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-:=,]{0,60}$")]
+"""Value of a condition; words that could name something private are there as their digest."""
+
+
+class PublicSetting(Frozen):
+    """One condition as it was put to the engine; see `lab.records.LaunchSetting`. Its words stay private."""
+
+    condition: Condition
+    wanted: Setting | None
+    how: How
+
+
+class PublicEffective(Frozen):
+    """One condition as the running engine showed it; see `lab.records.Effective`."""
+
+    condition: Condition
+    value: Setting
+
+
+class PublicCheck(Frozen):
+    """One check of preflight; see `lab.checks`. What was seen in words stays private."""
+
+    name: CheckName
+    result: Result
+    counts: tuple[int, ...] = ()
 
 
 class PublicPreparation(Frozen):
     """Preparation times, seconds; see `lab.records.Preparation`."""
 
     build_s: float | None
+    """Of this run; None: it built nothing."""
     build: Build | None = None
+    """The artefact that was served, built by this run or by an earlier one; None: the engine has no build step."""
     startup_s: float | None
     """None: the engine ran already."""
     first_request_s: float
@@ -63,6 +101,11 @@ class PublicPreparation(Frozen):
     phases: tuple[Phase, ...] = ()
     launches: LaunchTally | None = None
     """How the launches of this spec went; None: it was not counted."""
+
+    @property
+    def build_took_s(self) -> float | None:
+        """What the build took, in this run or in the one whose artefact it reused; None: no build step."""
+        return self.build.seconds if self.build is not None and self.build.reused else self.build_s
 
 
 class PublicLevel(Frozen):
@@ -97,6 +140,9 @@ class PublicTask(Frozen):
     unscored: dict[Unscored, int]
     score: float | None
     stderr: float | None
+    answered_score: float | None = None
+    """None when no item has a score, and in evidence written before it was published."""
+    better: Literal["higher", "lower"] = "higher"
 
 
 class PublicQuality(Frozen):
@@ -148,6 +194,18 @@ class PublicRun(Frozen):
     levels: tuple[PublicLevel, ...]
     not_expressible: tuple[Name, ...] = ()
     """Request fields that were asked for and that this engine cannot express."""
+    chat_template_kwargs: dict[Name, bool | int | Name] = Field(default_factory=dict)
+    """Variables of the chat template, as every chat request carried them."""
+    cache_tier: CacheTier = "as-found"
+    """What the launch was to start from."""
+    suite: SuiteRef | None = None
+    """The quality suite that was asked for; None: quality cannot be asked of this engine."""
+    settings: tuple[PublicSetting, ...] = ()
+    """Every condition as it was put to the engine; empty for evidence older than the conditions."""
+    effective: tuple[PublicEffective, ...] = ()
+    """Conditions as the running engine showed them; one that is not there was not exposed."""
+    checks: tuple[PublicCheck, ...] = ()
+    """What preflight saw the engine do."""
     quality: PublicQuality | None
     quality_reason: Literal["not-applicable-seeded-text", "not-measured"] | None
     """Why there is no quality result; None when there is one."""
@@ -155,6 +213,10 @@ class PublicRun(Frozen):
     """Levels of the instrument check; only for the reference engine."""
     certificate: Certificate | None = None
     """The certificate of the instrument this run stands on; None: it was not calibrated on this machine."""
+    support: Support | None = None
+    """What the support table said of this combination; None: it was not asked."""
+    support_sources: tuple[Source, ...] = ()
+    """The sources of its rows."""
     machine: MachineClass
     isolation: Literal["exclusive", "shared"] | None = None
     """What the team declared of the machine."""
@@ -164,3 +226,79 @@ class PublicRun(Frozen):
     """What its GPUs did; None: none was seen."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""
+    path: QualityPath | None = None
+    """What the answers of this run went through; None: evidence from before it was recorded."""
+
+    @property
+    def side(self) -> Side:
+        """What is compared of this run; the same that its private bundle gives."""
+        asked: dict[str, Any] = self.model_dump(mode="json", include=set(_ASKED))
+        return Side(
+            run_id=self.run_id,
+            measured=True,
+            asked={"spec_version": 1, **asked, "quality": self.suite.model_dump() if self.suite else None},
+            engine_version=self.engine_version,
+            wanted={one.condition: one.wanted for one in self.settings},
+            how={one.condition: one.how for one in self.settings},
+            effective={one.condition: one.value for one in self.effective},
+            results={check.name: check.result for check in self.checks},
+            counts={check.name: check.counts for check in self.checks if check.counts},
+            not_expressible=self.not_expressible,
+            cache_state=self.preparation.cache_state if self.preparation else None,
+            grade=self.grade,
+            machine=self.machine,
+            certified=self.certificate is not None,
+            lab_version=self.lab_version,
+        )
+
+
+_ASKED = (
+    "table",
+    "model",
+    "quantization",
+    "context_limit",
+    "engine",
+    "profile",
+    "gateway",
+    "behind",
+    "attached",
+    "workload",
+    "sampling",
+    "chat_template_kwargs",
+    "preparation_counts",
+    "cache_tier",
+)
+"""Fields that stand here under the name they have in `RunSpec`."""
+
+
+class PublicPair(Frozen):
+    """One task of a contrast: counts over items, never an item."""
+
+    task: Name
+    metric: Name
+    paired: Paired
+    same_answers: int
+    """Of the items scored on both sides, those that were answered with the same text."""
+    p_holm: float | None
+    """`paired.p`, adjusted over the family."""
+
+
+class PublicContrast(Frozen):
+    """Two runs of one match on the same items of one suite. A difference is second minus first."""
+
+    match_id: Annotated[str, StringConstraints(pattern=r"^m-[0-9a-f]{12}$")]
+    suite: Name
+    version: Name
+    suite_sha256: Sha256
+    first: RunId
+    """The run that is compared against: the earlier one of the two."""
+    second: RunId
+    first_path: PathId
+    second_path: PathId
+    contrast: Contrast
+    """The class, and the fields it follows from."""
+    family: int
+    """Tests of this match that p is adjusted over: one for each task of each contrast."""
+    tasks: tuple[PublicPair, ...]
+    lanes: tuple[Lane, ...] | None = None
+    """Where a difference in the answers enters; empty: in no lane that was asked; None: lanes were not recorded."""

@@ -24,7 +24,6 @@ from urllib.parse import unquote, urlsplit
 from lab.environment import Environment, capture
 from lab.errors import EvidenceError, LeakFound
 from lab.evidence import EvidenceStore
-from lab.quality.replies import QualityItem
 from lab.roster import find
 from lab.spec import Frozen
 
@@ -65,7 +64,7 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 """What never belongs on a page, looked for in lower case."""
 
-REPORT_FILE = re.compile(r"(?:[a-z]{2}/index\.html|evidence/r-[a-z2-7]{10}\.json)")
+REPORT_FILE = re.compile(r"(?:[a-z]{2}/index\.html|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
 """What a report folder holds; a folder with anything else in it is never replaced."""
 
 _DATA_URI = re.compile(r"data:[a-z0-9.+/-]*;base64,([A-Za-z0-9+/=\s]+)")
@@ -224,11 +223,8 @@ def _answers(store: EvidenceStore, run_id: str) -> Iterator[str]:
     """What the model wrote, to the load and to the quality suite; digits alone identify nothing."""
     for record in store.requests(run_id):
         yield record.text.strip()[:200]
-    path = store.path(run_id) / "samples.jsonl"
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            with contextlib.suppress(ValueError):
-                yield (QualityItem.model_validate_json(line).text or "").strip()[:200]
+    for item in store.samples(run_id):
+        yield (item.text or "").strip()[:200]
 
 
 def _readings(payload: bytes) -> list[str]:

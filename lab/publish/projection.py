@@ -6,22 +6,30 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from lab.checks import CheckName, rule_of
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
+from lab.match import comparable
 from lab.publish.evidence import (
+    PublicCheck,
+    PublicEffective,
     PublicLevel,
     PublicPreparation,
     PublicQuality,
     PublicRun,
+    PublicSetting,
     PublicTask,
 )
+from lab.publish.paths import path_of
 from lab.records import (
+    Build,
     Certificate,
     Concern,
     EvidenceGrade,
     InstrumentLevel,
     LaunchTally,
     LevelResult,
+    Phase,
     RunState,
     Summary,
 )
@@ -82,12 +90,17 @@ def rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
+def maybe(value: float | None) -> float | None:
+    """`value` rounded; None stays None."""
+    return None if value is None else rounded(value)
+
+
 def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> PublicRun:
     spec, status = record.spec, record.status
     assert record.environment is not None and record.launch is not None and record.preparation is not None
     grade, grade_reason = grade_of(record)
     year, week, _ = status.started_at.isocalendar()
-    preparation = record.preparation
+    preparation, support = record.preparation, record.launch.support
     return PublicRun(
         run_id=record.run_id,
         spec_digest=spec.spec_digest,
@@ -112,11 +125,11 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         sampling=spec.sampling,
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
-            build_s=_maybe(preparation.build_s),
-            build=_rounded_fields(preparation.build),
-            startup_s=_maybe(preparation.startup_s),
+            build_s=maybe(preparation.build_s),
+            build=_build(preparation.build),
+            startup_s=maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
-            fetch_s=_maybe(preparation.fetch_s),
+            fetch_s=maybe(preparation.fetch_s),
             cache_tier=preparation.cache_tier,
             cache_state=preparation.cache_state,
             wiped=preparation.wiped,
@@ -125,15 +138,35 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
+        chat_template_kwargs=spec.chat_template_kwargs,
+        cache_tier=spec.cache_tier,
+        suite=spec.quality,
+        settings=tuple(
+            PublicSetting(condition=one.condition, wanted=comparable(one.wanted), how=one.how)
+            for one in record.launch.settings
+        ),
+        effective=tuple(
+            PublicEffective(condition=one.condition, value=value)
+            for one in record.launch.effective
+            if (value := comparable(one.value)) is not None
+        ),
+        checks=tuple(
+            PublicCheck(name=CheckName(check.name), result=check.result, counts=check.counts)
+            for check in record.launch.capabilities.checks
+            if rule_of(check.name) is not None
+        ),
         quality=_quality(record),
         quality_reason=_quality_reason(record),
         instrument=tuple(map(_instrument, record.instrument)),
         certificate=_certificate(record.certificate),
+        support=support.support if support else None,
+        support_sources=tuple(f"{row.source}, read {row.read}" for row in support.rows) if support else (),
         machine=record.environment.machine_class,
         isolation=spec.isolation,
         host_use=_rounded_fields(record.host_use),
         gpu_use=_rounded_fields(record.gpu_use),
         command=record.launch.command,
+        path=path_of(record),
     )
 
 
@@ -155,15 +188,15 @@ def _level(level: LevelResult) -> PublicLevel:
         requests=level.requests,
         outcomes=level.outcomes,
         duration_s=rounded(level.duration_s),
-        steady_s=_maybe(level.steady_s),
+        steady_s=maybe(level.steady_s),
         prompt_tokens=_summary(level.prompt_tokens),
         completion_tokens=_summary(level.completion_tokens),
         metrics={name: _summary(summary) for name, summary in level.metrics.items()},
-        scalars={name: _maybe(value) for name, value in level.scalars.items()},
+        scalars={name: maybe(value) for name, value in level.scalars.items()},
         structured=level.structured,
-        energy_j_per_output_token=_maybe(level.energy_j_per_output_token),
+        energy_j_per_output_token=maybe(level.energy_j_per_output_token),
         concerns=tuple(
-            Concern(code=concern.code, value=_maybe(concern.value), limit=concern.limit) for concern in level.concerns
+            Concern(code=concern.code, value=maybe(concern.value), limit=concern.limit) for concern in level.concerns
         ),
     )
 
@@ -195,8 +228,10 @@ def _quality(record: RunRecord) -> PublicQuality | None:
                 metric=task.metric,
                 n=task.n,
                 unscored=task.unscored,
-                score=_maybe(task.score),
-                stderr=_maybe(task.stderr),
+                score=maybe(task.score),
+                stderr=maybe(task.stderr),
+                answered_score=maybe(task.answered_score),
+                better=task.better,
             )
             for task in result.tasks
         ),
@@ -217,5 +252,8 @@ def _number(value: Any) -> Any:
     return rounded(value) if isinstance(value, float) else value
 
 
-def _maybe(value: float | None) -> float | None:
-    return None if value is None else rounded(value)
+def _build(build: Build | None) -> Build | None:
+    if build is None:
+        return None
+    steps = tuple(Phase(name=step.name, seconds=rounded(step.seconds), source=step.source) for step in build.steps)
+    return Build(key=build.key, seconds=rounded(build.seconds), steps=steps, reused=build.reused)

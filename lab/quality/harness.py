@@ -1,34 +1,39 @@
 """Run a suite on a running engine: lm-eval asks and scores, the lab watches every request.
 
-Kept from lm-eval: chat turns, filters, the evaluation loop. Not used: its caches, retries and hub, which hide
-what happened, and its averages, which know nothing of unscored items. Every item has a score or a reason.
+Kept from lm-eval: prompts, chat turns, token boundaries, likelihood metrics, the evaluation loop. Not used: its
+caches, retries, truncation and hub, which hide what happened, and its averages, which know nothing of unscored
+items. Every item has a score or a reason. The digest of every suite covers this file.
 """
 
 from __future__ import annotations
 
-import logging
 import math
-import os
 import statistics
-import tempfile
 import time
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from lab.errors import QualityError
-from lab.quality.replies import QualityItem
-from lab.quality.suite import Suite, Task, lm_eval_version
-from lab.records import QualityResult, RunId, TaskScore
+from lab.quality.identity import lm_eval_version
+from lab.quality.quiet import offline_and_quiet
+from lab.quality.replies import QualityItem, Reply, combine, unsent
+from lab.quality.scoring import KEYS, METRICS
+from lab.quality.suite import WRITTEN, Item, Output, Suite, Task
+from lab.records import Capabilities, QualityResult, RunId, TaskScore, Unscored
 
-RESERVED = frozenset({"model", "messages", "stream", "max_tokens", "stop", "response_format"})
+if TYPE_CHECKING:
+    from lab.quality.lmeval import Tokenizer
+
+RESERVED = frozenset(
+    {"model", "messages", "prompt", "stream", "max_tokens", "stop", "response_format", "echo", "logprobs", "n"}
+)
 """Request fields that the suite decides; sampling may not set them."""
 
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+CHECKS: Mapping[Output, tuple[str, ...]] = {"choice": ("echo",), "continuation": ("echo",), "perplexity": ("echo",)}
+"""Checks of preflight that an output needs; it is not asked of an engine that was not seen to pass them."""
 
 
 def run_suite(
@@ -39,14 +44,17 @@ def run_suite(
     sampling: dict[str, Any],
     context_limit: int,
     run_id: str,
+    capabilities: Capabilities | None = None,
+    tokenizer: Tokenizer | None = None,
     timeout_s: float = 60,
     concurrency: int = 1,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> tuple[QualityResult, tuple[QualityItem, ...]]:
-    """Ask every item of a suite once, over `/chat/completions`.
+    """Ask every item of a suite once.
 
-    A request that fails costs its item the score, never the run. When the engine stops accepting connections
-    the rest is not asked: those items are unscored with 0 attempts. A key in `OPENAI_API_KEY` is sent.
+    A request that fails costs its item the score, never the run. When the engine stops accepting connections, or
+    the user stops the run, the rest is not asked and the result says that it is incomplete. A key in
+    `OPENAI_API_KEY` is sent.
 
     Args:
         suite: from `load_suite`.
@@ -55,9 +63,12 @@ def run_suite(
         sampling: every sampling field, spelled as the engine spells it, sent as it is in each request.
         context_limit: most tokens of one sequence on this engine.
         run_id: the run the answers belong to.
+        capabilities: what preflight saw; a task that needs a check it did not pass is not supported. None: nothing
+            was probed.
+        tokenizer: of the model; without one, tasks that need token ids are not supported.
         timeout_s: limit for one request, seconds.
         concurrency: requests in flight.
-        on_progress: called after each item with items done and items in all, from another thread.
+        on_progress: called after each item with items done and items asked in all, from another thread.
 
     Returns:
         The scores by task, and every item in the order of the suite.
@@ -68,75 +79,172 @@ def run_suite(
     start = time.perf_counter()
     version = lm_eval_version()
     _check_arguments(suite, base_url, sampling, context_limit, run_id, timeout_s, concurrency)
-    with _offline(), _quiet():
-        from lm_eval import simple_evaluate
-        from lm_eval.tasks import TaskManager
+    reasons = {task.name: unsupported(task, capabilities, tokenizer) for task in suite.tasks}
+    asked = [task for task in suite.tasks if reasons[task.name] is None]
+    with offline_and_quiet():
+        from lab.quality.lmeval import Asking, Transport, WatchedChat, WatchedCompletions
 
-        from lab.quality.lmeval import ItemTask, WatchedChat
+        transport = Transport(
+            base_url,
+            timeout_s,
+            concurrency,
+            on_progress or (lambda done, total: None),
+            sum(len(task.items) for task in asked),
+        )
+        asking = Asking(transport, model, sampling, context_limit, tokenizer)
+        chat = [task for task in asked if task.config.output == "chat"]
+        rest = [task for task in asked if task.config.output != "chat"]
+        scores = _evaluate(suite, chat, WatchedChat(asking)) if chat else {}
+        scores |= _evaluate(suite, rest, WatchedCompletions(asking)) if rest else {}
+    replies: dict[tuple[str, int], list[Reply]] = {}
+    for (name, index, _), reply in sorted(transport.replies.items()):
+        replies.setdefault((name, index), []).append(reply)
 
-        chat = WatchedChat(
-            base_url=base_url,
-            model=model,
-            sampling=sampling,
-            context_limit=context_limit,
-            timeout_s=timeout_s,
-            concurrency=concurrency,
-            on_progress=on_progress,
-        )
-        results = simple_evaluate(
-            model=chat,
-            tasks=[ItemTask(suite, task) for task in suite.tasks],
-            task_manager=TaskManager(include_defaults=False),
-            apply_chat_template=True,
-            bootstrap_iters=0,
-            random_seed=None,  # the generators of the caller's process are not ours to seed
-            numpy_random_seed=None,
-            torch_random_seed=None,
-        )
+    def reply_to(task: Task, index: int) -> Reply:
+        if reasons[task.name] is not None:
+            return unsent(Unscored.NOT_SUPPORTED, f"not asked: {reasons[task.name]}")
+        return combine(replies[task.name, index])
+
     items = tuple(
         QualityItem(
-            **dict(chat.replies[task.name, sample["doc_id"]]),
+            **dict(reply := reply_to(task, index)),
             run_id=run_id,
             suite=suite.name,
             version=suite.version,
             task=task.name,
-            item_id=task.items[sample["doc_id"]].id,
-            score=sample.get(task.config.metric),
+            item_id=item.id,
+            score=scores.get((task.name, index)),
+            also=further_scores(task, item, reply),
         )
         for task in suite.tasks
-        for sample in results["samples"][task.name]
+        for index, item in enumerate(task.items)
     )
     result = QualityResult(
         suite=suite.name,
         version=suite.version,
         suite_sha256=suite.ref().sha256,
         lm_eval_version=version,
-        tasks=tuple(score_task(task, items) for task in suite.tasks),
+        tasks=tuple(score_task(task, items, reasons[task.name]) for task in suite.tasks),
         seconds=time.perf_counter() - start,
+        incomplete=transport.ended,
     )
     return result, items
 
 
-def score_task(task: Task, items: tuple[QualityItem, ...]) -> TaskScore:
-    """Mean and standard error over the items that have a score; the others are counted by reason.
+def unsupported(task: Task, capabilities: Capabilities | None, tokenizer: Tokenizer | None) -> str | None:
+    """Why a task cannot be asked of an engine, in words; None when it can.
+
+    A check that was not made, or could not be, has not passed.
+    """
+    output = task.config.output
+    made = {check.name: check for check in capabilities.checks} if capabilities else {}
+    for name in CHECKS.get(output, ()):
+        check = made.get(name)
+        if check is None:
+            return f"output '{output}' needs '{name}' of the engine, which was not probed"
+        if check.result == "not-exposed":
+            return f"output '{output}' needs '{name}', which the engine does not expose: {check.detail}"
+        if check.result == "fail":
+            return f"output '{output}' needs '{name}', which the engine does not keep: {check.detail}"
+    if output not in WRITTEN and tokenizer is None:
+        return f"output '{output}' needs token ids, and the model's tokenizer is not at hand"
+    return None
+
+
+def further_scores(task: Task, item: Item, reply: Reply) -> dict[str, float]:
+    """The task's further metrics of one answer.
+
+    Those with a key read complete answers. The others read every text; where the token limit cut it, U+FFFD at its
+    end is left out: the limit fell between the tokens of one character.
+    """
+    found: dict[str, float] = {}
+    for metric in task.config.also:
+        key, text = KEYS[metric], reply.text or ""
+        if key is None and reply.unscored is Unscored.TRUNCATED:
+            text = text.rstrip("\N{REPLACEMENT CHARACTER}")
+        if text and (key is None or reply.unscored is None):
+            found[metric] = METRICS[metric](text, getattr(item, key) if key else None)
+    return found
+
+
+def score_task(task: Task, items: tuple[QualityItem, ...], reason: str | None = None) -> TaskScore:
+    """The scores of a task over all its items and over those that have one; the others are counted by reason.
 
     Args:
         task: the task.
         items: of this task, or of a whole suite: those of other tasks are passed over.
+        reason: why the whole task is not supported; None when it was asked.
 
     Source of the standard error: s / sqrt(n) with the sample deviation s, which for scores of 0 and 1 is
-    sqrt(p (1 - p) / (n - 1)). None for fewer than two scored items.
+    sqrt(p (1 - p) / (n - 1)). Bits per byte weigh every item with its bytes, as lm-eval does, and have none.
     """
     asked = [item for item in items if item.task == task.name]
     scores = [item.score for item in asked if item.score is not None]
+    over_all = [item.score or 0.0 for item in asked]
+    by_bytes = task.config.metric == "bits_per_byte"
+    score = answered = stderr = None
+    if by_bytes and scores:
+        sizes = {item.id: len(item.question.encode()) for item in task.items}
+        weighted = [(item.score, sizes[item.item_id]) for item in asked if item.score is not None]
+        answered = sum(value * size for value, size in weighted) / sum(size for _, size in weighted)
+        score = answered if len(scores) == len(asked) else None
+    elif scores:
+        answered, score = statistics.fmean(scores), statistics.fmean(over_all)
+        stderr = statistics.stdev(over_all) / math.sqrt(len(over_all)) if len(over_all) > 1 else None
     return TaskScore(
         task=task.name,
         metric=task.config.metric,
+        better=task.config.better,
         n=len(asked),
         unscored=dict(Counter(item.unscored for item in asked if item.unscored is not None)),
-        score=statistics.fmean(scores) if scores else None,
-        stderr=statistics.stdev(scores) / math.sqrt(len(scores)) if len(scores) > 1 else None,
+        score=score,
+        stderr=stderr,
+        answered_score=answered,
+        attempts=sum(item.attempts for item in asked),
+        also={
+            metric: statistics.fmean(values)
+            for metric in task.config.also
+            if (values := [item.also[metric] for item in asked if metric in item.also])
+        },
+        finish_reasons=dict(Counter(item.finish_reason for item in asked if item.finish_reason is not None)),
+        reason=reason,
     )
+
+
+def _evaluate(suite: Suite, tasks: list[Task], model: Any) -> dict[tuple[str, int], float]:
+    """Scores by task and index of the item, of those that have one."""
+    from lm_eval import simple_evaluate
+    from lm_eval.tasks import TaskManager
+
+    from lab.quality.lmeval import ItemTask, WatchedChat
+
+    chat = isinstance(model, WatchedChat)
+    results = simple_evaluate(
+        model=model,
+        tasks=[ItemTask(suite, task) for task in tasks],
+        task_manager=TaskManager(include_defaults=False),
+        apply_chat_template=chat,
+        fewshot_as_multiturn=chat,
+        bootstrap_iters=0,
+        random_seed=None,  # the generators of the caller's process are not ours to seed
+        numpy_random_seed=None,
+        torch_random_seed=None,
+    )
+    found = {}
+    for task in tasks:
+        for sample in results["samples"][task.name]:
+            value = sample.get(task.config.metric)
+            if value is not None:
+                found[task.name, sample["doc_id"]] = _item_score(value)
+    return found
+
+
+def _item_score(value: float | tuple[float, int]) -> float:
+    """What lm-eval gives for one item, as a number; bits per byte come as a log-likelihood and a count of bytes."""
+    if isinstance(value, tuple):
+        loglikelihood, size = value
+        return max(-loglikelihood / (size * math.log(2)), 0.0)
+    return float(value)
 
 
 def _check_arguments(
@@ -160,44 +268,10 @@ def _check_arguments(
         raise QualityError(f"Sampling sets {', '.join(taken)}, which only the suite decides.")
     if "temperature" not in sampling:
         raise QualityError("Sampling has no temperature: the engine's own default would decide the answers.")
-    longest = max(suite.tasks, key=lambda task: task.config.max_tokens)
-    if longest.config.max_tokens >= context_limit:
+    longest = max(suite.tasks, key=lambda task: task.config.max_tokens or 0)
+    if (longest.config.max_tokens or 0) >= context_limit:
         raise QualityError(
             f"Task '{longest.name}' asks for answers of up to {longest.config.max_tokens} tokens, "
             f"but a whole sequence has {context_limit}.",
             "give the engine a longer context_limit",
         )
-
-
-@contextmanager
-def _offline() -> Iterator[None]:
-    """Hugging Face libraries get no network and a throw-away home; afterwards the environment is as before.
-
-    Those imported for the first time in here stay offline for the life of the process: they read it once.
-    """
-    with tempfile.TemporaryDirectory(prefix="lab-quality-") as home:
-        ours = OFFLINE | {"HF_HOME": home}
-        before = {key: os.environ.get(key) for key in ours}
-        os.environ.update(ours)
-        try:
-            yield
-        finally:
-            for key, value in before.items():
-                if value is None:
-                    os.environ.pop(key, None)
-                else:
-                    os.environ[key] = value
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """lm-eval's logger says errors only and its packages do not warn; afterwards it is as before."""
-    logger = logging.getLogger("lm_eval")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they would quote paths of this machine into the notebook
-            yield
-    finally:
-        logger.setLevel(before)

@@ -12,9 +12,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lab.publish.evidence import PublicRun
+from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
-from lab.report import columns, ladders, tables
+from lab.report import columns, ladders, quality, tables
 from lab.report import instrument as gauge
 from lab.report.cells import Anchors
 from lab.report.charts import figures
@@ -27,6 +27,7 @@ from lab.roster import ON_TABLE, find
 from lab.spec import digest
 
 Runs = tuple[PublicRun, ...]
+Contrasts = tuple[PublicContrast, ...]
 
 TERMS = (
     "engine",
@@ -51,6 +52,10 @@ TERMS = (
     "gap-error",
     "loop-lag",
     "server-late",
+    "path",
+    "flip",
+    "visible",
+    "margin",
     "run-id",
     "harness-check",
     "real-gpu",
@@ -61,21 +66,23 @@ LIMITS = ("four", "vendor", "conditions", "loads", "instrument", "form", "causes
 """What the page does not show, in the order in which it says so."""
 
 
-def build_pages(runs: Runs, langs: tuple[str, ...] = LANGS) -> dict[str, bytes]:
+def build_pages(runs: Runs, langs: tuple[str, ...] = LANGS, contrasts: Contrasts = ()) -> dict[str, bytes]:
     """One self-contained page per language.
 
     Args:
         runs: public evidence, in any order; none at all gives pages that say so.
         langs: languages to build, each with a catalogue.
+        contrasts: pairs of these runs whose answers stand side by side, in any order.
 
     Returns:
         Path of each page relative to its edition, for instance `en/index.html`, and its bytes.
     """
     ordered = in_order(runs)
-    return {f"{lang}/index.html": _page(ordered, messages(lang), langs) for lang in langs}
+    beside = quality.in_printed_order(contrasts, ordered)
+    return {f"{lang}/index.html": _page(ordered, beside, messages(lang), langs) for lang in langs}
 
 
-def _page(runs: Runs, t: Messages, langs: tuple[str, ...]) -> bytes:
+def _page(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ...]) -> bytes:
     environment = Environment(
         loader=PackageLoader("lab.report"),
         autoescape=True,
@@ -83,11 +90,11 @@ def _page(runs: Runs, t: Messages, langs: tuple[str, ...]) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    html = environment.get_template("page.html.j2").render(_context(runs, t, langs))
+    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, t, langs))
     return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
-def _context(runs: Runs, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
+def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
     matched = compared(runs)
     checked = tuple(run for run in matched if not _on_table(run))
     instrument = tuple(run for run in runs if run.instrument)
@@ -115,6 +122,7 @@ def _context(runs: Runs, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
             "intended": ladders.intended_table(matched, t),
             "structured": ladders.structured_table(matched, t),
             "quality": tables.quality_table(matched, t),
+            "contrasts": quality.contrasts_table(contrasts, runs, t),
             "standing": gauge.standing_table(runs, t),
             "certificates": gauge.certificate_tables(runs, t),
             "instrument": gauge.instrument_table(instrument, t, anchor),
@@ -125,7 +133,8 @@ def _context(runs: Runs, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
         "terms": TERMS,
         "limits": LIMITS,
         "cards": [_card(run, t) for run in runs],
-        "digest": digest([run.model_dump(mode="json") for run in runs]),
+        "has_contrasts": bool(contrasts),
+        "digest": digest([one.model_dump(mode="json") for one in (*runs, *contrasts)]),
         "lab_versions": sorted({run.lab_version for run in runs}),
     }
 
@@ -169,9 +178,9 @@ def _on_table(run: PublicRun) -> bool:
 def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
     model, asked = run.model, run.workload
     settings = [f"{name}={value}" for name, value in tables.profile_settings(run)]
-    quality = t(f"quality-{run.quality_reason or 'not-measured'}")
+    suite = t(f"quality-{run.quality_reason or 'not-measured'}")
     if run.quality is not None:
-        quality = t(
+        suite = t(
             "card-suite",
             suite=run.quality.suite,
             version=run.quality.version,
@@ -205,9 +214,10 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         *(((t("card-source"), asked.source_sha256, "code"),) if asked.source_sha256 else ()),
         (t("column-sampling"), columns.sampling(run), ""),
         (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
-        (t("column-quality"), quality, ""),
+        (t("column-quality"), suite, ""),
         (t("card-machine"), columns.hardware(run.machine, t), ""),
         *(((t("card-phases"), phases, ""),) if phases else ()),
+        (t("card-support"), columns.support(run, t), ""),
         (t("card-isolation"), columns.isolation(run, t), ""),
         *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
         (t("certificate"), gauge.certificate_text(run, t), ""),
@@ -215,6 +225,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("card-spec"), run.spec_digest, "code"),
         (t("card-match"), run.match_id, "code"),
         (t("card-manifest"), run.manifest_sha256, "code"),
+        *_path_facts(run, t),
         (t("card-command"), " ".join(run.command) or t("card-command-none"), "code" if run.command else ""),
     )
     return {
@@ -229,3 +240,12 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
 def _attached(run: PublicRun, t: Messages) -> str:
     """How an engine that ran already was reached, and what is taken on trust."""
     return t("value-attached-around", engine=run.behind) if run.behind else t("value-attached")
+
+
+def _path_facts(run: PublicRun, t: Messages) -> tuple[tuple[str, str, str], ...]:
+    """The digest of what the answers went through, and what of it nobody recorded."""
+    if run.path is None:
+        return ()
+    open_fields = t("list-separator").join(name for name, value in run.path.fields().items() if value is None)
+    found = ((t("card-path"), run.path.path_id, "code"),)
+    return (*found, (t("card-path-open"), open_fields, "")) if open_fields else found

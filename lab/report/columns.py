@@ -204,3 +204,11 @@ def gpu_use(use: GpuUse, t: Messages) -> str:
         throttled="unknown" if use.throttled is None else "yes" if use.throttled else "no",
         others=t("state-unknown") if use.others is None else count(use.others),
     )
+
+
+def support(run: PublicRun, t: Messages) -> str:
+    """What the support table said of this combination, with its sources."""
+    found = run.support or "not-asked"
+    said = t(f"support-{found}")
+    sources = t("support-separator").join(run.support_sources)
+    return t("support-value", said=said, sources=sources) if sources else said

@@ -30,6 +30,17 @@ def fraction(value: float) -> str:
     return f"{value:.3f}"
 
 
+def points(share: float) -> str:
+    """A share as points of 100, one decimal."""
+    return f"{100 * share:.1f}".replace("-0.0", "0.0").replace("-", "−")
+
+
+def signed_points(share: float) -> str:
+    """The same with the sign in front."""
+    text = points(share)
+    return text if text == "0.0" or text.startswith("−") else f"+{text}"
+
+
 def count(value: float) -> str:
     """A whole number, thousands apart; what is not whole keeps one decimal."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"

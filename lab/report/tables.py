@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import fmean
 
-from lab.publish.evidence import PublicPreparation, PublicRun
+from lab.publish.evidence import PublicRun
 from lab.records import LaunchTally
 from lab.report.cells import (
     Anchors,
     Form,
     badge,
+    build_cell,
     interval_text,
     link,
     quantile,
@@ -97,7 +98,9 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
         return t(f"{key}-any", **args) if load is None else t(key, load=load_text(load, t), **args)
 
     def build(run: PublicRun) -> Said:
-        return (None, significant, s) if run.preparation is None else build_said(run.preparation, t, s)
+        if run.preparation is not None and run.preparation.build_s is None:
+            return build_cell(run.preparation, t, s)  # nothing was built by this run
+        return run.preparation.build_s if run.preparation else None, significant, s
 
     def preparation(field: str) -> Metric:
         return lambda run: (getattr(run.preparation, field, None), significant, s)
@@ -246,15 +249,6 @@ def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
     return table("pipeline-table", t("pipeline-caption"), titles, rows, empty=t("runs-none"))
 
 
-def build_said(prepared: PublicPreparation, t: Messages, unit: str) -> Said:
-    """The build of this run; an artefact that was taken over shows what it took when it was made."""
-    if prepared.build is None:
-        return missing(t("no-build-step")) if prepared.build_s is None else (prepared.build_s, significant, unit)
-    if prepared.build.reused:
-        return missing(t("build-reused", seconds=significant(prepared.build.seconds)))
-    return prepared.build.seconds, significant, unit
-
-
 def _launch_tally(launches: LaunchTally | None, t: Messages) -> Cell:
     if launches is None:
         return words("—")
@@ -275,11 +269,9 @@ def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
         if prepared is None:
             cells = (missing(t("no-preparation")),) * 3 + (words("—"),) * 2
         else:
-            built = build_said(prepared, t, "")
-            build = built if isinstance(built, Cell) else number(significant(built[0] or 0.0))
             seen = prepared.startup_s
             cells = (
-                build,
+                build_cell(prepared, t),
                 missing(t("startup-not-seen")) if seen is None else number(significant(seen)),
                 number(significant(prepared.first_request_s)),
                 words(t(f"cache-{prepared.cache_state}"), t(f"tier-{prepared.cache_tier}")),

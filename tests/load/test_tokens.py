@@ -12,14 +12,16 @@ import pytest
 from lab import weights
 from lab.errors import ModelError
 from lab.load.prompts import build_prompts
-from lab.load.tokens import gguf_tokenizer, local_tokenizer
+from lab.load.tokens import gguf_tokenizer, local_tokenizer, open_tokenizer
 from lab.spec import Workload
 
 tokenizers = pytest.importorskip("tokenizers")
 
 
 def packed(value: Any) -> bytes:
-    """A GGUF value with its type: text, a list of texts or a list of 32-bit numbers."""
+    """A GGUF value with its type: a number, text, a list of texts or a list of 32-bit numbers."""
+    if isinstance(value, int):
+        return struct.pack("<II", 4, value)
     if isinstance(value, str):
         return struct.pack("<IQ", 8, len(value.encode())) + value.encode()
     if all(isinstance(part, int) for part in value):
@@ -44,13 +46,35 @@ def write_gguf(path: Path, **changes: Any) -> Path:
 
 
 def test_a_gguf_vocabulary_counts_merges_spaces_and_control_tokens(tmp_path: Path) -> None:
-    count = gguf_tokenizer(write_gguf(tmp_path / "m.gguf"))
+    count = gguf_tokenizer(write_gguf(tmp_path / "m.gguf")).count
     assert count("") == 0
     assert count("ab") == 1
     assert count("ab ab") == 2
     assert count("ab abc") == 3
     assert count("ab12") == 3
     assert count("ab<end>ab") == 3
+
+
+def test_ids_of_a_gguf_vocabulary_come_back_as_the_text(tmp_path: Path) -> None:
+    tokenizer = gguf_tokenizer(write_gguf(tmp_path / "m.gguf", **{"tokenizer.ggml.eos_token_id": 39}))
+    assert tokenizer.encode("ab ab") == [37, 38]
+    assert tokenizer.decode([37, 38, 39]) == "ab ab<end>"
+    assert tokenizer.prefix_id == 39
+    named = gguf_tokenizer(
+        write_gguf(tmp_path / "n.gguf", **{"tokenizer.ggml.eos_token_id": 39, "tokenizer.ggml.bos_token_id": 0})
+    )
+    assert named.prefix_id == 0
+    assert gguf_tokenizer(write_gguf(tmp_path / "o.gguf")).prefix_id is None
+
+
+def test_a_folder_names_the_token_that_texts_begin_with(tmp_path: Path) -> None:
+    gguf_tokenizer(write_gguf(tmp_path / "m.gguf")).package.save(str(tmp_path / "tokenizer.json"))
+    assert open_tokenizer(tmp_path).prefix_id is None
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text('{"bos_token": null, "eos_token": {"content": "<end>"}}')
+    assert open_tokenizer(tmp_path).prefix_id == 39
+    config.write_text('{"bos_token": "a", "eos_token": "<end>"}')
+    assert open_tokenizer(tmp_path).prefix_id == 0
 
 
 def test_a_gguf_file_that_cannot_be_followed_gets_a_sentence(tmp_path: Path) -> None:
@@ -77,7 +101,7 @@ def smollm2(request: pytest.FixtureRequest) -> Callable[[str], int]:
     place = weights.cached(weights.read_model(request.param))
     if not place.exists():
         pytest.skip(f"the weights are not here: lab model fetch {request.param}")
-    return local_tokenizer(place)
+    return open_tokenizer(place).count
 
 
 @pytest.mark.parametrize(

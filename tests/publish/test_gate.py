@@ -93,6 +93,7 @@ def test_a_leak_stops_everything_and_names_place_and_kind_without_the_value(tmp_
 def test_a_report_replaces_a_report_as_a_whole(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     release({"en/index.html": b"1", "evidence/r-aaaaaaaaaa.json": b"{}"}, folder, FACTS)
+    release({"ja/index.html": b"2", "evidence/contrasts.json": b"[]"}, folder, FACTS)
     release({"ja/index.html": b"2", "evidence/r-bbbbbbbbbb.json": b"{}"}, folder, FACTS)
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     assert files == ["evidence/r-bbbbbbbbbb.json", "ja/index.html"]

@@ -12,9 +12,12 @@ from lab.plan import RunPlan
 from lab.publish.edition import newest_runs, publish_report
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import inspect, private_facts
+from lab.publish.paths import path_of
 from lab.publish.projection import grade_of, project, rounded
+from lab.quality.path import ContrastClass, contrast
 from lab.records import EvidenceGrade
 from lab.run import run_one
+from lab.spec import Sampling
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +42,24 @@ def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[
     assert public.quality_reason == "not-applicable-seeded-text"
     assert public.levels[0].outcomes == {"success": 4}
     assert public.instrument[0].requests == 4
+    assert public.path is not None
+    assert public.path.engine == "reference"
+    assert public.path.settings.items() >= {"ttft_s": "0.01", "prefix_caching": "false"}.items()
+    assert public.path.sampling_defaults == "request"
+    assert public.path.compute_dtype is None
+
+
+def test_sampling_that_the_engine_decides_is_part_of_the_path(measured: tuple[EvidenceStore, str]) -> None:
+    store, run_id = measured
+    record = store.read(run_id)
+    assert record.launch is not None
+    partly = record.launch.model_copy(update={"not_expressible": ("exact_output", "min_p", "top_k")})
+    path = path_of(record.model_copy(update={"launch": partly}))
+    assert path.sampling_defaults == "engine: min_p, top_k"
+    found = contrast(path_of(record), path)
+    assert (found.kind, found.differs) == (ContrastClass.ENGINE_PATH, ("sampling_defaults",))
+    everything = record.launch.model_copy(update={"not_expressible": tuple(sorted(Sampling.model_fields))})
+    assert path_of(record.model_copy(update={"launch": everything})).sampling_defaults
 
 
 def test_an_engine_on_a_host_the_lab_cannot_look_into_is_a_harness_check(measured: tuple[EvidenceStore, str]) -> None:
@@ -90,7 +111,7 @@ def test_a_page_that_leaks_is_not_written(measured: tuple[EvidenceStore, str], t
     store, run_id = measured
     leaky = {"en/index.html": f"<p>measured on {socket.gethostname()}</p><p>{store.root}</p>".encode()}
     with pytest.raises(LeakFound, match="would identify this site"):
-        publish_report(store, (run_id,), tmp_path / "report", lambda _: leaky)
+        publish_report(store, (run_id,), tmp_path / "report", lambda *_: leaky)
     assert not (tmp_path / "report").exists()
-    publish_report(store, (run_id,), tmp_path / "report", lambda runs: {"en/index.html": runs[0].run_id.encode()})
+    publish_report(store, (run_id,), tmp_path / "report", lambda runs, _: {"en/index.html": runs[0].run_id.encode()})
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == ["en", "evidence"]

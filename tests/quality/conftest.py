@@ -12,7 +12,7 @@ from .small_suite import SCHEMA, SUMS, Write
 
 @pytest.fixture
 def write_suite(tmp_path: Path) -> Write:
-    """Writes a small sound suite; keyword arguments replace parts of it."""
+    """Writes a small sound suite; keyword arguments replace parts of it, `more` the whole list of tasks."""
 
     def write(
         folder: str = "suite",
@@ -20,6 +20,7 @@ def write_suite(tmp_path: Path) -> Write:
         task: dict[str, Any] | None = None,
         sums: list[Any] | None = None,
         schemas: bool = False,
+        more: dict[str, tuple[dict[str, Any], list[Any]]] | None = None,
     ) -> Path:
         where = tmp_path / folder
         where.mkdir()
@@ -45,6 +46,11 @@ def write_suite(tmp_path: Path) -> Write:
                 for n in range(2)
             ]
             (where / "shaped.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+        for name, (settings, items) in (more or {}).items():
+            tasks.append({"task": name, "data": f"{name}.jsonl"} | settings)
+            (where / f"{name}.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+        if more is not None:
+            del tasks[0]
         whole = {"suite": "small", "version": "1.0.0", "about": "For tests.", "tasks": tasks} | (head or {})
         (where / "suite.yaml").write_text(yaml.safe_dump(whole))
         return where

@@ -6,7 +6,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -23,9 +23,16 @@ class Exchange(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.raw = self.rfile.read(int(self.headers["Content-Length"]))
         self.asked: dict[str, Any] = json.loads(self.raw)
-        self.question = self.asked["messages"][-1]["content"]
+        self.question = self._last_words()
         self.server.seen.append(self)
         self.server.script(self)
+
+    def _last_words(self) -> str:
+        """The last turn of a chat, or the prompt; token ids are characters (`CharTokenizer`)."""
+        if "messages" in self.asked:
+            return str(self.asked["messages"][-1]["content"])
+        prompt = self.asked["prompt"]
+        return prompt if isinstance(prompt, str) else "".join(map(chr, prompt[0]))
 
     def send(self, body: bytes | Any, status: int = 200, length: int | None = None) -> None:
         """Send a body (JSON unless it is bytes); `length` lies about how long it is."""
@@ -107,3 +114,39 @@ def chat(content: Any, finish_reason: Any = "stop", **message: Any) -> dict[str,
         ],
         "usage": {"prompt_tokens": 7, "completion_tokens": 3},
     }
+
+
+def completion(text: Any, finish_reason: Any = "stop", prompt_tokens: int = 7) -> dict[str, Any]:
+    """The body of a completion."""
+    return {
+        "choices": [{"index": 0, "text": text, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": 3},
+    }
+
+
+class CharTokenizer:
+    """One character, one token; its number is the token's id. A text without context begins after U+0001."""
+
+    prefix_id: int | None = 1
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(char) for char in text]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(map(chr, ids))
+
+
+def echo(prompt: str, logprob: Callable[[str], float] = lambda before: -1.0, end: str = "!") -> dict[str, Any]:
+    """The body of a completion that echoes `prompt` and adds one token.
+
+    Args:
+        prompt: one token a character.
+        logprob: of the last character of the text it is given.
+        end: the new token.
+    """
+    text = prompt + end
+    logprobs = [None, *(logprob(text[: n + 1]) for n in range(1, len(text)))]
+    tops = [None, *({char: value} for char, value in zip(text[1:], logprobs[1:], strict=True))]
+    body = completion(text, "length", prompt_tokens=len(prompt))
+    body["choices"][0]["logprobs"] = {"tokens": [*text], "token_logprobs": logprobs, "top_logprobs": tops}
+    return body

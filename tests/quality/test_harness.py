@@ -124,7 +124,7 @@ FAULTS: dict[str, tuple[Script, Unscored, Outcome]] = {
     "aborted": (lambda x: x.send(chat("0", "abort")), FAILED, Outcome.IN_BAND_ERROR),
     "empty": (lambda x: x.send(chat("")), EMPTY, Outcome.EMPTY),
     "blank": (lambda x: x.send(chat(" \n")), EMPTY, Outcome.EMPTY),
-    "null": (lambda x: x.send(chat(None)), EMPTY, Outcome.EMPTY),
+    "null": (lambda x: x.send(chat(None)), Unscored.NULL, Outcome.EMPTY),
     "reasoning only": (
         lambda x: x.send(chat(None, reasoning_content="hm")),
         Unscored.REASONING_ONLY,
@@ -151,7 +151,7 @@ def test_fault_is_unscored_and_never_wrong(write_suite: Write, fault: str) -> No
     with serve(lambda x: script(x) if x.question == third else right(x)) as engine:
         result, items = ask(engine, write_suite(), timeout_s=0.3)
     (task,) = result.tasks
-    assert (task.n, task.score, task.unscored) == (4, 1.0, {why: 1})
+    assert (task.n, task.score, task.answered_score, task.unscored) == (4, 0.75, 1.0, {why: 1})
     odd = items[2]
     assert (odd.score, odd.unscored, odd.outcome, odd.attempts) == (None, why, outcome, 1)
     assert odd.error
@@ -200,7 +200,7 @@ def test_request_that_does_not_fit_is_not_a_refused_format(write_suite: Write) -
     words = "request (3031 tokens) exceeds the available context size (2048 tokens)"  # llama.cpp
     with serve(lambda x: x.send({"error": {"message": words}}, 400)) as engine:
         result, _ = ask(engine, write_suite(schemas=True))
-    assert result.tasks[1].unscored == {Unscored.REQUEST_FAILED: 2}
+    assert [task.unscored for task in result.tasks] == [{Unscored.DOES_NOT_FIT: 4}, {Unscored.DOES_NOT_FIT: 2}]
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
@@ -218,8 +218,11 @@ def test_engine_that_goes_away_keeps_what_was_scored(write_suite: Write, concurr
         result, items = ask(engine, write_suite(sums=sums), concurrency=concurrency)
     (task,) = result.tasks
     scored = [item for item in items if item.score is not None]
-    assert task.score == 1.0
-    assert task.unscored == {Unscored.REQUEST_FAILED: 20 - len(scored)}
+    lost = task.unscored[Unscored.REQUEST_FAILED]
+    assert result.incomplete == "engine-gone"
+    assert task.answered_score == 1.0
+    assert task.score == task.coverage == len(scored) / 20
+    assert task.unscored[Unscored.NOT_ASKED] == 20 - len(scored) - lost
     assert 4 <= len(scored) <= 4 + concurrency - 1
     assert items[4].outcome is Outcome.CONNECTION
     assert items[-1].attempts == 0

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from lab.errors import LabError, QualityError, UnknownKey
 from lab.quality import load_suite
-from lab.quality import suite as suites
+from lab.quality.suite import Output
 
 from .small_suite import SUMS, Write
 
@@ -33,51 +33,22 @@ def test_smoke_mini_is_sound() -> None:
     assert not asked & shown
 
 
-def test_digest_is_the_same_in_another_folder(tmp_path: Path) -> None:
-    shutil.copytree(SMOKE_MINI, tmp_path / "elsewhere")
-    assert load_suite(tmp_path / "elsewhere").ref() == load_suite(SMOKE_MINI).ref()
-
-
-def test_digest_notices_one_byte_of_data(tmp_path: Path) -> None:
-    copy = shutil.copytree(SMOKE_MINI, tmp_path / "copy")
-    facts = copy / "facts.jsonl"
-    facts.write_bytes(facts.read_bytes().replace(b'"Paris"', b'"paris"'))
-    assert load_suite(copy).ref() != load_suite(SMOKE_MINI).ref()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"metric": "exact_match"},
-        {"max_tokens": 17},
-        {"stop": ["\n\n"]},
-        {"examples": []},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_digest_notices_every_setting(write_suite: Write, change: dict[str, Any]) -> None:
-    assert load_suite(write_suite("a")).ref() != load_suite(write_suite("b", task=change)).ref()
-
-
-def test_digest_notices_version_lm_eval_and_code(
-    write_suite: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    suite = load_suite(write_suite())
-    seen = {suite.ref().sha256, load_suite(write_suite("b", head={"version": "1.0.1"})).ref().sha256}
-    with monkeypatch.context() as patch:
-        patch.setattr(suites, "lm_eval_version", lambda: "0.4.14")
-        seen.add(suite.ref().sha256)
-    code = tmp_path / "code"
-    shutil.copytree(Path(suites.__file__).parent, code)
-    scoring = code / "scoring.py"
-    scoring.write_text(scoring.read_text().replace("findall", "findall "))
-    monkeypatch.setattr(suites, "__file__", str(code / "suite.py"))
-    seen.add(suite.ref().sha256)
-    assert len(seen) == 4
-
-
-def test_digest_does_not_cover_the_description(write_suite: Write) -> None:
-    assert load_suite(write_suite()).ref() == load_suite(write_suite("b", head={"about": "Said otherwise."})).ref()
+def test_smoke_is_sound() -> None:
+    tasks = {task.name: task for task in load_suite(SMOKE_MINI.with_name("smoke")).tasks}
+    assert {task.config.output for task in tasks.values()} == set(get_args(Output))
+    for item in tasks["arithmetic"].items:  # the key of every sum, computed
+        left, sign, right = item.question.removeprefix("What is ").removesuffix("?").split()
+        worth = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[sign](int(left), int(right))
+        assert item.accept == (str(worth),)
+    for item in tasks["needle"].items:  # the number stands in the text once, and nowhere else
+        assert item.question.count(f"number {item.accept[0]}.") == item.question.count(item.accept[0]) == 1
+    for item in tasks["echo"].items:
+        assert item.question == f"Input: {item.accept[0]}\nOutput:"
+    places = Counter(item.choices.index(item.accept[0]) for item in tasks["choice"].items)
+    assert max(places.values()) - min(places.values()) <= 1
+    for task in tasks.values():
+        shown = {example.question for example in task.config.examples}
+        assert not shown & {item.question for item in task.items}
 
 
 def _line(**changes: Any) -> list[Any]:
@@ -103,10 +74,18 @@ def _line(**changes: Any) -> list[Any]:
         ({"task": {"data": "nowhere.jsonl"}}, "nowhere.jsonl: cannot be read: No such file"),
         ({"task": {"data": "../sums.jsonl"}}, "tasks[0]: data: string should match pattern"),
         ({"task": {"metric": "exact_mach"}}, "no metric is called 'exact_mach'. Did you mean 'exact_match'?"),
-        ({"task": {"metric": "f1"}}, "Known: exact_match, number_match, schema_valid."),
+        ({"task": {"metric": "f1"}}, "Known: exact_match, number_match, schema_valid, field_accuracy, "),
         ({"task": {"max_tokens": 0}}, "max_tokens: input should be greater than or equal to 1, got 0"),
         ({"task": {"stop": ["a", "b", "c", "d", "e"]}}, "stop: tuple should have at most 4 items"),
         ({"task": {"examples": 5}}, "examples: input should be a list, got 5"),
+        ({"task": {"metric": "acc"}}, "metric 'acc' cannot score output 'chat', which has: exact_match"),
+        ({"task": {"output": "chatt"}}, "tasks[0]: output: input should be 'chat', 'completion'"),
+        ({"task": {"max_tokens": None}}, "max_tokens is missing: output 'chat' is an answer that needs a limit"),
+        ({"task": {"target_delimiter": ""}}, "'target_delimiter' means nothing for output 'chat'"),
+        ({"task": {"output": "perplexity", "metric": "bits_per_byte"}}, "'max_tokens' means nothing for output"),
+        ({"task": {"extract": "(("}}, "'extract' is no regular expression"),
+        ({"task": {"extract": "(a)(b)"}}, "'extract' has 2 groups"),
+        ({"sums": _line(choices=["1", "2"])}, "has 'choices', which output 'chat' does not read"),
         ({"head": {"version": "1.0"}}, "version: string should match pattern"),
         ({"head": {"tasks": []}}, "tasks: tuple should have at least 1 item"),
         ({"head": {"tasks": ["sums"]}}, "tasks.0: input should be a mapping"),
@@ -146,6 +125,56 @@ def test_file_that_is_no_suite(tmp_path: Path, text: str) -> None:
     (tmp_path / "suite.yaml").write_bytes(text.encode("latin-1"))
     with pytest.raises(LabError, match=r"suite\.yaml"):
         load_suite(tmp_path)
+
+
+CHOICE = {"output": "choice", "metric": "acc"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "item", "sentence"),
+    [
+        (CHOICE, {"choices": ["1"], "accept": ["1"]}, "needs two or more different 'choices'"),
+        (CHOICE, {"choices": ["1", "1"], "accept": ["1"]}, "needs two or more different 'choices'"),
+        (CHOICE, {"choices": ["1", "2"], "accept": ["3"]}, "'accept' has to hold one of its 'choices'"),
+        (CHOICE, {"choices": ["1", "2"], "accept": ["1", "2"]}, "'accept' has to hold one of its 'choices'"),
+        (CHOICE | {"output": "continuation"}, {}, "'accept' has to hold the one text that follows"),
+        (
+            {"output": "perplexity", "metric": "bits_per_byte"},
+            {"accept": ["1"]},
+            "has 'accept', which output 'perplexity' does not read",
+        ),
+    ],
+)
+def test_item_that_does_not_fit_its_output(
+    write_suite: Write, settings: dict[str, Any], item: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(QualityError) as caught:
+        load_suite(write_suite(more={"odd": (settings, [{"id": "one", "question": "q"} | item])}))
+    assert sentence in caught.value.what
+
+
+def test_two_tasks_may_ask_one_file(write_suite: Write) -> None:
+    task = {"task": "sums", "metric": "exact_match", "data": "sums.jsonl", "max_tokens": 1}
+    first, again = load_suite(write_suite(head={"tasks": [task, task | {"task": "again"}]})).tasks
+    assert first.items == again.items
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        ({"also": ["field_accuracy"]}, "has no 'expected', which metric 'field_accuracy' needs"),
+        ({"also": ["acc"]}, "also.0: input should be"),
+        ({"show_schema": True}, "has no 'answer_schema', which task 'sums' needs"),
+        ({"show_schema": True, "output": "completion"}, "'show_schema' means nothing for output 'completion'"),
+    ],
+    ids=["also", "likelihood", "schema", "output"],
+)
+def test_further_metrics_and_shown_schemas_need_what_they_read(
+    write_suite: Write, task: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(QualityError) as caught:
+        load_suite(write_suite(task=task))
+    assert sentence in caught.value.what
 
 
 def test_line_that_is_no_json(write_suite: Write) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from lab.publish.evidence import PublicRun
+from lab.publish.evidence import PublicContrast, PublicRun
+from lab.quality.paired import compare
+from lab.quality.path import QualityPath, contrast
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
@@ -266,6 +268,73 @@ def edition() -> tuple[PublicRun, ...]:
         ),
         instrument_run(),
     )
+
+
+def quality_path(**changes: Any) -> QualityPath:
+    """The path of a made-up engine; `changes` replace fields."""
+    whole = {
+        "engine": "P", "engine_version": "0.0.1", "hardware": "x86_64", "weights_sha256": sha("weights"),
+        "quantization_weights": "Q4_1", "quantization_activations": "F32", "quantization_kv_cache": "F16",
+        "compute_dtype": "F32", "sampling_defaults": "request", "settings": {"prefix_caching": "true"},
+    }  # fmt: skip
+    return QualityPath.model_validate({**whole, **changes})
+
+
+def beside(first: PublicRun, second: PublicRun, one: QualityPath, other: QualityPath, *tasks: dict[str, Any],
+           **changes: Any) -> PublicContrast:  # fmt: skip
+    """Two runs on the same items; `changes` replace whole fields."""
+    return PublicContrast.model_validate(
+        {
+            "match_id": first.match_id,
+            "suite": "smoke-mini",
+            "version": "1.0.0",
+            "suite_sha256": sha("suite"),
+            "first": first.run_id,
+            "second": second.run_id,
+            "first_path": one.path_id,
+            "second_path": other.path_id,
+            "contrast": contrast(one, other),
+            "family": 7,
+            "tasks": tasks,
+            **changes,
+        }
+    )
+
+
+def pair(name: str, n: int, down: int, up: int, lost: int = 0, same: int | None = None) -> dict[str, Any]:
+    """A task of `n` items: so many fell, so many rose, and on the second side so many have no score."""
+    falls = {f"i{k}": 1.0 for k in range(down)}
+    rises = {f"i{k}": 0.0 for k in range(down, down + up)}
+    stays = {f"i{k}": 1.0 for k in range(down + up, n)}
+    first: dict[str, float | str] = {**falls, **rises, **stays}
+    second: dict[str, float | str] = {item: float(item not in falls) for item in first}
+    second |= {f"i{n - 1 - k}": "truncated" for k in range(lost)}
+    paired = compare(first, second)
+    return {
+        "task": name,
+        "metric": "exact_match",
+        "paired": paired,
+        "same_answers": paired.n - down - up if same is None else same,
+        "p_holm": paired.p,
+    }
+
+
+def contrasts() -> tuple[PublicContrast, ...]:
+    """One contrast of every kind between runs of `edition`, with every verdict, and no difference at all."""
+    base, again, off, built, _ = edition()
+    plain, cold = quality_path(), quality_path(settings={"prefix_caching": "false"})
+    other = quality_path(engine="Q", quantization_weights="Q8_0", weights_sha256=sha("other weights"))
+    return (
+        beside(base, again, plain, plain, pair("arithmetic", 50, 0, 0), pair("facts", 50, 1, 0)),
+        beside(base, off, plain, cold, pair("arithmetic", 50, 3, 4), pair("facts", 3000, 5, 5),
+               pair("schema", 100, 20, 0), lanes=["text", "chat"]),
+        beside(base, built, plain, other, pair("arithmetic", 100, 1, 1, lost=1), pair("facts", 100, 0, 0, lost=5),
+               pair("schema", 3, 0, 0, lost=3)),
+        beside(again, off, plain, quality_path(quantization_kv_cache="FP8"), pair("arithmetic", 100, 0, 0, lost=2),
+               pair("facts", 4, 0, 1), lanes=[]),
+        beside(again, built, plain, quality_path(compute_dtype=None), pair("arithmetic", 1, 0, 0)),
+        beside(off, built, plain, quality_path(weights_sha256=sha("converted again")), pair("arithmetic", 12, 0, 0)),
+    )  # fmt: skip
 
 
 LATE = {"code": "schedule-lag", "value": 0.31, "limit": 0.05}

@@ -18,7 +18,7 @@ from lab.report.messages import LANGS, messages
 from lab.report.typeface import covered
 from lab.report.words import ranking_words
 from lab.roster import ON_TABLE, ROSTER
-from tests.report.report_examples import edition, instrument_run, level, open_edition, run
+from tests.report.report_examples import contrasts, edition, instrument_run, level, open_edition, quality_path, run
 
 Runs = tuple[PublicRun, ...]
 LOCAL = r"#|data:,$|\.\./(en|ja)/index\.html$|\.\./evidence/[\w%-]+\.json$"
@@ -38,6 +38,7 @@ EDITIONS: dict[str, Runs] = {
             quality_reason="not-measured"),
     ),
 }  # fmt: skip
+CONTRASTS = {"synthetic": contrasts(), "harness": contrasts(), "open": contrasts()}
 EVERY = [(name, lang) for name in EDITIONS for lang in LANGS]
 
 
@@ -73,7 +74,7 @@ class Page(HTMLParser):
 
 @cache
 def page(name: str, lang: str) -> Page:
-    return Page(build_pages(EDITIONS[name])[f"{lang}/index.html"].decode())
+    return Page(build_pages(EDITIONS[name], contrasts=CONTRASTS.get(name, ()))[f"{lang}/index.html"].decode())
 
 
 @pytest.mark.parametrize(("name", "lang"), EVERY)
@@ -183,7 +184,9 @@ def test_an_engine_without_numbers_shows_dashes_beside_unmeasured_columns() -> N
 
 
 def test_same_evidence_gives_the_same_bytes_in_any_order() -> None:
-    assert build_pages(edition()) == build_pages(tuple(reversed(edition())))
+    forwards = build_pages(edition(), contrasts=contrasts())
+    assert forwards == build_pages(tuple(reversed(edition())), contrasts=tuple(reversed(contrasts())))
+    assert forwards != build_pages(edition())
     assert list(build_pages((), ("ja",))) == ["ja/index.html"]
 
 
@@ -312,3 +315,82 @@ def test_certificates_are_printed_once_each_and_runs_without_one_say_so(lang: st
         assert "+0.310" in table[1] and "7.30" in table[1] and t("schedule-none") in table[1]
         assert t("client-unread") in table[4]
     assert t("missing") in " ".join(rows("open", "instrument-table", lang))
+
+
+def readings(lang: str) -> dict[str, str]:
+    """The sentence under each row, by what the row says behind the label: class, fields, task, numbers."""
+    plain = rows("synthetic", "contrasts-table", lang)[1:]
+    return {head.split(" synthetic ", 1)[1]: text for head, text in zip(plain[::2], plain[1::2], strict=True)}
+
+
+def reading(beginning: str, lang: str = "en") -> str:
+    """The sentence under the row whose class and task begin so."""
+    (found,) = [text for row, text in readings(lang).items() if row.startswith(beginning)]
+    return found
+
+
+def test_a_difference_is_read_from_its_class_its_interval_and_what_the_items_can_show() -> None:
+    assert reading("E · engine path only profile.prefix_caching arithmetic 0.920 → 0.940 50 → 50 of 50 3 / 4") == (
+        "Difference of +2.0 points [−9.8, +14.1] on 50 items, 3 flips one way and 4 the other; smallest visible "
+        "difference 15.0 points: undecided whether the loss stays within 1.0 points. A difference here is read as one "
+        "of the engine path (profile.prefix_caching), not of an engine as such. The answers begin to differ with: "
+        "the engine's own tokenizer, the chat template."
+    )
+    e = "E · engine path only profile.prefix_caching "
+    assert ": a loss of more than 1.0 points is ruled out. " in reading(e + "facts")
+    assert ": the loss is larger than 1.0 points. " in reading(e + "schema")
+
+
+def test_a_repeat_is_noise_and_gets_no_verdict() -> None:
+    for task in ("arithmetic", "facts"):
+        noise = reading(f"N · one path, repeated {task}")
+        assert ": so much comes from repeating alone. Nothing recorded differs" in noise
+        assert "loss" not in noise
+    assert "1 flip one way and 0 the other" in reading("N · one path, repeated facts")
+
+
+def test_what_is_not_attributable_says_why() -> None:
+    both = "X · not attributable engine weights_sha256 quantization_weights "
+    assert "the quantization both differ (engine, weights_sha256, quantization_weights)." in reading(
+        both + "arithmetic"
+    )
+    assert "because this was not recorded: compute_dtype." in reading("X · not attributable compute_dtype")
+    assert "other bytes under one name" in reading("X · not attributable weights_sha256 arithmetic")
+    assert "read as one of the quantization (quantization_kv_cache)." in reading(
+        "Q · quantization only quantization_kv_cache arithmetic"
+    )
+
+
+def test_low_coverage_and_few_items_carry_no_verdict() -> None:
+    both = "X · not attributable engine weights_sha256 quantization_weights "
+    assert ": no verdict, because fewer than 98 %" in reading(both + "facts")
+    empty = reading(both + "schema — No item has a score in both runs. 3 → 0 of 3 — no value")
+    assert empty.startswith("No item has a score in both runs. Not attributable")
+    quantized = "Q · quantization only quantization_kv_cache "
+    assert ": no verdict, because the coverage of the two runs differs" in reading(quantized + "arithmetic")
+    assert "so few items show no difference" in reading(quantized + "facts")
+    assert "The answers are the same in every lane" in reading(quantized + "facts")
+
+
+def test_the_same_is_said_in_japanese() -> None:
+    assert reading("E・エンジンの経路のみ profile.prefix_caching arithmetic", "ja") == (
+        "50 問での差は +2.0 ポイント [−9.8, +14.1] です（下がった問題 3、上がった問題 4）。見分けられる最小の差は 15.0 "
+        "ポイントです。許容幅 1.0 ポイントに収まるかどうかは未確定です。ここでの差はエンジンの経路（"
+        "profile.prefix_caching）の差として読みます。エンジン単体の差ではありません。応答の違いが現れ始めるところ：エンジン自身のトークナイザ、チャット"
+        "テンプレート。"
+    )
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_without_two_runs_there_is_nothing_side_by_side(lang: str) -> None:
+    assert rows("instrument", "contrasts-table", lang)[1:] == [messages(lang)("contrasts-none")]
+    assert not [a for a in page("instrument", lang).all("a") if "contrasts.json" in (a.get("href") or "")]
+    assert [a for a in page("synthetic", lang).all("a") if a.get("href") == "../evidence/contrasts.json"]
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_card_names_the_path_and_what_nobody_recorded_of_it(lang: str) -> None:
+    recorded = quality_path()
+    html = build_pages((run(path=recorded), run(launch="2")), (lang,))[f"{lang}/index.html"].decode()
+    assert html.count(recorded.path_id) == 1
+    assert html.count("attention_backend") == 1

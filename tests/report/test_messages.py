@@ -12,6 +12,8 @@ from fluent.syntax import ast, parse
 import lab.report
 from lab.errors import ParamsError
 from lab.publish.evidence import PublicPreparation, PublicRun
+from lab.quality.paired import NonInferiority, NoVerdict
+from lab.quality.path import ContrastClass, Lane
 from lab.records import Concern, ConcernCode, EvidenceGrade, Outcome, Structured, Unscored
 from lab.report.build import LIMITS, TERMS
 from lab.report.checklist import Question
@@ -72,8 +74,13 @@ def families() -> set[str]:
     keys |= {f"concern-{code.value}" for code in ConcernCode if not Concern(code=code).invalidates}
     keys |= {f"structured-{one.value}" for one in Structured}
     keys |= {f"content-{content}" for content in choices(Workload, "content")}
+    keys |= {f"contrast-class-{kind.value}" for kind in ContrastClass} | {f"lane-{lane.value}" for lane in Lane}
+    keys |= {f"contrast-reads-{kind.value}" for kind in ContrastClass if kind is not ContrastClass.NOT_ATTRIBUTABLE}
+    keys |= {f"contrast-verdict-{one.value}" for one in NonInferiority}
+    keys |= {f"contrast-no-{one.value}" for one in NoVerdict if one is not NoVerdict.NO_ITEM}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
+    keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
     keys |= {f"isolation-{said}" for said in ("not-declared", *choices(PublicRun, "isolation"))}
     return keys
 

@@ -1,0 +1,206 @@
+"""One question to a running engine, as every probe asks it: neutral sampling, the plan's template, one limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from lab.endpoint import Answer, Endpoint
+from lab.engines.base import Adapter
+from lab.errors import EndpointError
+from lab.load import sse
+from lab.load.answer import error_words, read_answer
+from lab.load.spool import Exchange
+from lab.records import Effective, RequestRecord
+from lab.spec import RunSpec, Sampling
+
+Result = Literal["pass", "fail", "not-exposed"]
+Messages = Sequence[Mapping[str, Any]]
+
+NEUTRAL = Sampling(
+    temperature=0,
+    top_p=1,
+    top_k=0,
+    min_p=0,
+    presence_penalty=0,
+    frequency_penalty=0,
+    repetition_penalty=1,
+    seed=1,
+)
+"""Greedy, and nothing that changes it."""
+
+FIRST_WORD = "Preflight"
+"""Begins every prompt of a probe and none of the load: what a probe leaves in a prefix cache is of no use to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a probe saw.
+
+    Attributes:
+        result: how the check ended.
+        detail: in words; they may quote the server.
+        counts: what was counted, where runs are compared by it.
+    """
+
+    result: Result
+    detail: str
+    counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to one question.
+
+    Attributes:
+        status: HTTP status.
+        body: its JSON object; empty when it is none.
+        words: what a refusal says; empty for a 200.
+        seconds: from asking to the end of the answer.
+    """
+
+    status: int
+    body: dict[str, Any]
+    words: str
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether it answered with at least one choice."""
+        return self.status == 200 and bool(self.choice)
+
+    @property
+    def refused(self) -> bool:
+        """Whether it said that it does not do this: the request's fault, in HTTP's words."""
+        return 400 <= self.status < 500 or self.status == 501
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The first choice; empty when there is none."""
+        choices = self.body.get("choices")
+        return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The message of a chat answer; empty when there is none."""
+        message = self.choice.get("message")
+        return message if isinstance(message, dict) else {}
+
+    @property
+    def text(self) -> str:
+        """The answer's text, of either route."""
+        text = self.message.get("content") or self.choice.get("text")
+        return text if isinstance(text, str) else ""
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why it ended; None when it does not say."""
+        reason = self.choice.get("finish_reason")
+        return reason if isinstance(reason, str) else None
+
+    def count(self, *path: str) -> int | None:
+        """A count below `usage`, for instance "prompt_tokens"; None when it is not sent."""
+        value: Any = self.body.get("usage")
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def said(self) -> str:
+        """Status and words of an answer that is not what was asked for."""
+        return f"HTTP {self.status}" + (f": {self.words[:160]}" if self.words else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The engine that is asked, and until when.
+
+    Attributes:
+        adapter: knows its dialect.
+        endpoint: where it listens.
+        spec: what is about to be run.
+        effective: what was read back from it.
+        deadline: second of `time.monotonic` after which nothing more is asked.
+    """
+
+    adapter: Adapter
+    endpoint: Endpoint
+    spec: RunSpec
+    effective: tuple[Effective, ...] = ()
+    deadline: float = field(default=float("inf"))
+
+    def until(self, deadline: float) -> Engine:
+        """The same engine, asked until `deadline` at most."""
+        return replace(self, deadline=min(deadline, self.deadline))
+
+    def remaining_s(self) -> float:
+        """Seconds left; raises EndpointError when there are none."""
+        left_s = self.deadline - time.monotonic()
+        if left_s <= 0:
+            raise EndpointError("the time for this check was over")
+        return min(left_s, 3600.0)
+
+    def get(self, path: str) -> Answer:
+        """GET a route; any status is an answer."""
+        return self.endpoint.get(path, timeout_s=self.remaining_s())
+
+    def neutral(self, **changes: Any) -> dict[str, Any]:
+        """Every sampling field this engine has, greedy and neutral but for `changes`."""
+        return self.adapter.sampling_fields(NEUTRAL.model_copy(update=changes)).body
+
+    def user(self, text: str) -> list[dict[str, Any]]:
+        """One message, begun so that no load knows it."""
+        return [{"role": "user", "content": f"{FIRST_WORD}: {text}"}]
+
+    def chat(self, messages: Messages, tokens: int, *, sampling: dict[str, Any] | None = None, **fields: Any) -> Reply:
+        """Ask the chat route, not streamed.
+
+        Args:
+            messages: the conversation.
+            tokens: the most tokens of the answer.
+            sampling: fields of the sampling; None: neutral, every one of them.
+            **fields: further fields of the request.
+        """
+        return self._ask(
+            self.adapter.api_path + "/chat/completions", self.chat_body(messages, tokens, sampling) | fields
+        )
+
+    def chat_body(self, messages: Messages, tokens: int, sampling: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The request of `chat` as data."""
+        return {
+            "model": self.adapter.served_name(self.spec),
+            "messages": list(messages),
+            **(self.neutral() if sampling is None else sampling),
+            **self.adapter.template_fields(self.spec).body,
+            **self.adapter.length_fields(tokens, exact=False).body,
+        }
+
+    def complete(self, prompt: str, tokens: int, **fields: Any) -> Reply:
+        """Ask the completions route, not streamed."""
+        body = {"model": self.adapter.served_name(self.spec), "prompt": prompt, **self.neutral(), "max_tokens": tokens}
+        return self._ask(self.adapter.api_path + "/completions", body | fields)
+
+    def stream(self, body: dict[str, Any], tokens: int, *, exact: bool) -> RequestRecord:
+        """One streamed chat answer, judged as the load judges it; its times mean nothing."""
+        answer = self._stream(body)
+        exchange = Exchange(level=0, index=0, warmup=False, intended_s=0.0, end_s=0.0, status=answer.status)
+        exchange.packets, exchange.arrivals = [answer.body], [0.0]
+        return read_answer(exchange, asked_tokens=tokens, exact=exact)
+
+    def stream_events(self, body: dict[str, Any]) -> tuple[int, list[str]]:
+        """Status, and the data of every event of one streamed chat answer."""
+        answer = self._stream(body)
+        return answer.status, [event.data.strip() for event in sse.parse([answer.body], [0.0])]
+
+    def _stream(self, body: dict[str, Any]) -> Answer:
+        whole = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        return self.endpoint.post(self.adapter.api_path + "/chat/completions", whole, timeout_s=self.remaining_s())
+
+    def _ask(self, path: str, body: dict[str, Any]) -> Reply:
+        start_s = time.monotonic()
+        answer = self.endpoint.post(path, body, timeout_s=self.remaining_s())
+        seconds = time.monotonic() - start_s
+        document = answer.json()
+        words = "" if answer.status == 200 else error_words(answer.body) or ""
+        return Reply(answer.status, document if isinstance(document, dict) else {}, words, seconds)
