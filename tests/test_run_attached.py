@@ -33,6 +33,7 @@ def engine(tmp_path: Path) -> Iterator[EngineProcess]:
         yield running
 
 
+@pytest.mark.conformance("reference", "real")
 def test_a_plan_with_an_attached_engine_is_measured_and_the_engine_stays_up(
     engine: EngineProcess, plan_folder: Path, store: EvidenceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_plan_with_an_attached_engine_is_measured_and_the_engine_stays_up(
     assert inspect("evidence.json", payload, private_facts(store, [ended.run_id])) == ()
 
 
+@pytest.mark.conformance("llama.cpp", "imitation")
 def test_the_key_of_the_environment_goes_with_every_request_of_a_supervised_run(
     plan_folder: Path, store: EvidenceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
