@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test lab lint fuzz clean sample
+.PHONY: help setup report test lab lint fuzz conformance clean sample
 
 help: ## say what each target does
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -53,6 +53,10 @@ lab: setup ## open JupyterLab on the notebooks
 
 fuzz: setup ## 100,000 malformed streams, 5,000 of them over sockets; prints the tally
 	$(BIN)/python -m tests.load.fuzz --in-memory 95000 --sockets 5000
+
+conformance: setup ## run the tests that check the adapters and write what passed into lab/engines/conformance.json
+	$(BIN)/lab model fetch $(MODEL)
+	$(BIN)/python -m tests.engines.conformance
 
 clean: ## remove what can be made again; runs/ and reports/ stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -24,7 +24,7 @@ from typing import Any
 from lab.checks import needed
 from lab.engines import adapter_of
 from lab.engines.attached import disagreements, unseen
-from lab.engines.attachment import EngineAttachment
+from lab.engines.attachment import KEY_VARIABLE, EngineAttachment
 from lab.engines.process import EngineProcess, child_environment
 from lab.engines.reference import read_emissions
 from lab.environment import capture
@@ -142,7 +142,7 @@ class Run:
             preparation = Preparation(
                 events=(
                     *(build.events if build else ()),
-                    Event(name="launch", at_s=engine.launched_s),
+                    *((Event(name="launch", at_s=engine.launched_s),) if start else ()),
                     Event(name="ready", at_s=ready_s),
                     Event(name="first_request_sent", at_s=first.send_s + result.zero_s),
                     Event(name="first_token", at_s=first.token_s[0] + result.zero_s),
@@ -382,6 +382,7 @@ class Run:
         assert self._serving is not None
         return LoadJob(
             url=self._serving.engine.endpoint.url + self._adapter.api_path,
+            headers=self._serving.engine.endpoint.headers,
             path=PATHS[workload.endpoint],
             levels=levels,
             timeout_s=workload.timeout_s,
@@ -537,7 +538,9 @@ def _execute(
             "runs_dir": str(store.root.resolve()),
             "run_id": run_id,
         }
+        key = os.environ.get(KEY_VARIABLE) if planned.url is not None else None
         environment = child_environment(
+            **({KEY_VARIABLE: key} if key else {}),  # for an attached engine; none that is launched ever sees it
             **{PROGRESS_VARIABLE: str(progress)},
             TMPDIR=scratch,  # whatever ends the notebook, what it had on the disk goes with this folder
             IPYTHONDIR=str(Path(scratch, "ipython")),

@@ -65,16 +65,9 @@ def describe_roster(out: Console) -> None:
         out.print(f"  {entry.title:<26}{engine_message(LANG, entry.key, 'reason')}", soft_wrap=True)
     out.print("\nGateways and platforms: attached by URL, the engine behind has to be named.")
     out.print("  " + ", ".join(entry.title for entry in _seated("gateway")))
+    out.print("\nHow far each adapter is checked, written by the tests that passed:")
     record = read_conformance()
-    table = Table(
-        "adapter",
-        "checked",
-        box=None,
-        padding=(0, 2, 0, 2),
-        title="\nHow far each adapter is checked, by its own tests:",
-        title_justify="left",
-        title_style="",
-    )
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     for key in checkable():
         table.add_row(key, _checked(key, record))
     _wide(out).print(table)
@@ -412,8 +405,10 @@ def _concern(concern: Concern) -> str:
 
 def _checked(key: str, record: Conformance) -> str:
     stands = standing(key, record)
-    changed = "; not checked since the adapter changed" if stands.changed else ""
-    return CHECKED[stands.level] + changed
+    when = (
+        f" ({stands.date}{', not checked since the adapter changed' if stands.changed else ''})" if stands.date else ""
+    )
+    return CHECKED[stands.level] + when
 
 
 def _seated(seat: str) -> list[Entry]:

@@ -9,9 +9,12 @@ from collections.abc import Callable
 from types import TracebackType
 from urllib.parse import urlsplit
 
+import psutil
+
 from lab.endpoint import Endpoint, split_url
 from lab.engines.attached import served
 from lab.engines.base import Adapter
+from lab.engines.gateway import ThroughGateway
 from lab.errors import EndpointError, EngineDied, EngineError, LabError
 from lab.roster import find
 from lab.spec import RunSpec
@@ -78,14 +81,12 @@ class EngineAttachment:
     Attributes:
         launched_s: `perf_counter` second at which the lab turned to it; nobody saw it start.
         endpoint: its root URL, with the key of the environment.
-        pid: None: its process belongs to somebody else.
     """
 
     def __init__(self, adapter: Adapter, url: str) -> None:
         self._adapter = adapter
         self.endpoint = attached_endpoint(url, adapter.api_path)
         self.launched_s = time.perf_counter()
-        self.pid: int | None = None
 
     def wait_ready(self, on_wait: Callable[[float], None] = lambda _: None) -> float:
         """Wait until it answers requests.
@@ -113,6 +114,19 @@ class EngineAttachment:
                 on_wait(waited_s)
             time.sleep(POLL_EVERY_S)
         return time.perf_counter()
+
+    @property
+    def pid(self) -> int | None:
+        """The process behind the URL, to be watched; None on another host, behind a gateway, or where it is hidden."""
+        if not is_here(self.endpoint.url) or isinstance(self._adapter, ThroughGateway):
+            return None
+        port = urlsplit(self.endpoint.url).port
+        try:
+            sockets = psutil.net_connections("tcp")
+        except (psutil.Error, OSError):
+            return None
+        listening = (one for one in sockets if one.status == psutil.CONN_LISTEN and one.laddr[1:2] == (port,))
+        return next((one.pid for one in listening if one.pid is not None), None)
 
     @property
     def ended(self) -> bool:

@@ -50,6 +50,8 @@ class Standing(Frozen):
     """The strongest level at which its tests passed; None: none did."""
     changed: bool
     """Whether the adapter has changed since."""
+    date: str | None
+    """When they passed."""
 
 
 def checkable() -> dict[str, type[Adapter]]:
@@ -77,5 +79,5 @@ def standing(key: str, record: Conformance) -> Standing:
     for changed in (False, True):
         for level in LEVELS:
             if level in levels and (levels[level].adapter_sha256 != now) == changed:
-                return Standing(level=level, changed=changed)
-    return Standing(level=None, changed=False)
+                return Standing(level=level, changed=changed, date=levels[level].date)
+    return Standing(level=None, changed=False, date=None)

@@ -21,7 +21,7 @@ import pytest
 from lab.engines.conformance import RECORD, Conformance, Level, Passed, adapter_sha256, read_conformance
 from lab.version import __version__
 
-DEFAULT_PATHS = ("tests/engines",)
+DEFAULT_PATHS = ("tests/engines", "tests/test_run_attached.py")
 
 
 class Recorder:
@@ -73,9 +73,9 @@ def main(paths: Iterable[str]) -> int:
     levels = recorder.levels()
     write(levels)
     for (engine, level), tests in sorted(levels.items()):
-        print(f"{engine:<12} {level:<10} {tests} tests")
+        print(f"{engine:<14} {level:<10} {tests} tests")
     for engine, level in sorted(recorder.broken):
-        print(f"{engine:<12} {level:<10} not written: a test failed or was skipped")
+        print(f"{engine:<14} {level:<10} not written: a test failed or was skipped")
     return int(code)
 
 

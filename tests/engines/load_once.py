@@ -7,7 +7,7 @@ from lab.load.driver import LoadJob, run_load
 from lab.load.prompts import PATHS, first_request
 from lab.records import RequestRecord
 from lab.spec import RunSpec
-from tests.engines.imitations.server import Imitation
+from tests.engines.imitations.base import Imitation
 
 
 def once(adapter: Adapter, imitation: Imitation, spec: RunSpec) -> RequestRecord:
@@ -20,7 +20,7 @@ def once(adapter: Adapter, imitation: Imitation, spec: RunSpec) -> RequestRecord
     )
     fields = {name: value for part in parts for name, value in part.body.items()}
     job = LoadJob(
-        url=imitation.endpoint.url + "/v1",
+        url=imitation.url + adapter.api_path,
         path=PATHS[workload.endpoint],
         levels=(first_request(workload, model=imitation.model, fields=fields),),
         timeout_s=30.0,

@@ -29,6 +29,7 @@ OPEN = {
     "torch_compile": None,
 }
 SWITCHES = (None, True, False)
+AGAINST_THEIR_PARSER = [pytest.param(engine, marks=pytest.mark.conformance(engine, "parser")) for engine in SERVED]
 PLACE = Place(Path("/m"), 8000, Path("/bundle"), Path("/t.jinja"))
 
 
@@ -40,7 +41,7 @@ def problems(engine: str, spec: RunSpec, place: Place = PLACE) -> tuple[str, ...
     return read_contract(adapter.contract).problems(argv[argv.index("serve") + (2 if engine == "vllm" else 1) :])
 
 
-@pytest.mark.parametrize("engine", SERVED)
+@pytest.mark.parametrize("engine", AGAINST_THEIR_PARSER)
 def test_every_combination_of_switches_keeps_to_the_contract(engine: str) -> None:
     for cached, chunked, graphs, compiled, step in product(SWITCHES, SWITCHES, SWITCHES, SWITCHES, (None, 8192)):
         profile = {
@@ -53,7 +54,7 @@ def test_every_combination_of_switches_keeps_to_the_contract(engine: str) -> Non
         assert problems(engine, qwen3(engine, OPEN | profile)) == (), profile
 
 
-@pytest.mark.parametrize("engine", SERVED)
+@pytest.mark.parametrize("engine", AGAINST_THEIR_PARSER)
 @pytest.mark.parametrize(
     "profile",
     [
@@ -74,13 +75,14 @@ def test_every_value_keeps_to_the_contract_alone_and_with_all_others_decided(
     assert problems(engine, qwen3(engine, profile)) == ()
 
 
+@pytest.mark.conformance("vllm", "parser")
 def test_vllm_on_a_cpu_keeps_to_the_contract() -> None:
     for tokens, fraction, graphs in product((None, 65536), (None, 0.5), SWITCHES):
         profile = {"threads": 2, "kv_cache_tokens": tokens, "memory_fraction": fraction, "cuda_graphs": graphs}
         assert problems("vllm", qwen3("vllm", OPEN | profile)) == ()
 
 
-@pytest.mark.parametrize("engine", SERVED)
+@pytest.mark.parametrize("engine", AGAINST_THEIR_PARSER)
 @pytest.mark.parametrize("family", [None, *PARSERS])
 def test_every_family_keeps_to_the_contract(engine: str, family: str | None) -> None:
     spec = qwen3(engine, model=MODEL.model_copy(update={"family": family}))
@@ -88,7 +90,7 @@ def test_every_family_keeps_to_the_contract(engine: str, family: str | None) -> 
     assert problems(engine, spec, Place(Path("/m"), 8000, Path("/bundle"))) == ()
 
 
-@pytest.mark.parametrize("engine", SERVED)
+@pytest.mark.parametrize("engine", AGAINST_THEIR_PARSER)
 @pytest.mark.parametrize("kv", ["BF16", "F16", "FP8", "FP8_E4M3", "FP8_E5M2", "NVFP4", "Q8_0"])
 @pytest.mark.parametrize("activations", ["BF16", "F16", "F32", "Q8_1"])
 def test_a_kv_format_keeps_to_the_contract_or_is_refused(engine: str, kv: str, activations: str) -> None:
@@ -101,7 +103,7 @@ def test_a_kv_format_keeps_to_the_contract_or_is_refused(engine: str, kv: str, a
         assert problems(engine, spec) == ()
 
 
-@pytest.mark.parametrize("engine", SERVED)
+@pytest.mark.parametrize("engine", AGAINST_THEIR_PARSER)
 def test_what_has_to_be_decided_is_set_by_words_of_the_command(engine: str) -> None:
     settings = {setting.condition: setting for setting in ENGINES[engine].render(qwen3(engine), PLACE).settings}
     for condition in (

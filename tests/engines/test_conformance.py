@@ -13,14 +13,16 @@ PASSED = Passed(tests=3, lab_version="1", date="2026-11-29", adapter_sha256=adap
 
 
 def test_an_adapter_that_no_test_has_checked_stands_at_none() -> None:
-    assert standing("ollama", Conformance({})) == Standing(level=None, changed=False)
+    assert standing("ollama", Conformance({})) == Standing(level=None, changed=False, date=None)
 
 
 def test_the_strongest_level_that_passed_with_the_adapter_as_it_is_counts() -> None:
     older = PASSED.model_copy(update={"adapter_sha256": "0" * 64})
     both = Conformance({"ollama": {"real": older, "imitation": PASSED}})
-    assert standing("ollama", both) == Standing(level="imitation", changed=False)
-    assert standing("ollama", Conformance({"ollama": {"real": older}})) == Standing(level="real", changed=True)
+    assert standing("ollama", both) == Standing(level="imitation", changed=False, date="2026-11-29")
+    assert standing("ollama", Conformance({"ollama": {"real": older}})) == Standing(
+        level="real", changed=True, date="2026-11-29"
+    )
 
 
 def test_a_level_is_written_only_when_each_of_its_tests_passed(tmp_path: Path, pytester_run: Recorder) -> None:

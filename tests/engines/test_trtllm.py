@@ -22,7 +22,7 @@ from lab.load.prompts import PATHS
 from lab.records import How, Outcome
 from lab.spec import Quantization, RunSpec
 from lab.watch import read_metrics
-from tests.engines.imitations.trtllm import FIELDS, TrtLlmImitation
+from tests.engines.imitations.engines import TrtLlm as TrtLlmImitation
 from tests.engines.load_once import once
 from tests.engines.qwen3 import MODEL, qwen3
 
@@ -250,15 +250,9 @@ def test_too_little_memory_is_recognised_in_its_own_words(line: str) -> None:
     assert failure is not None and "memory does not suffice" in failure.what
 
 
-def test_it_is_ready_when_health_says_so_and_tells_its_version() -> None:
-    adapter = adapter_for("trtllm")
-    with TrtLlmImitation(ready=False) as imitation:
-        assert not adapter.is_ready(imitation.endpoint)  # the port is open, every route answers 503
-        assert adapter.version(imitation.endpoint) is None
-        imitation.ready = True
-        assert adapter.is_ready(imitation.endpoint)
-        assert adapter.version(imitation.endpoint) == "1.4.0rc4"
-        assert adapter.count_tokens(imitation.endpoint, "three plain words") == 3  # without the special token
+def test_a_server_that_is_starting_tells_no_version() -> None:
+    with TrtLlmImitation(loading=True) as imitation:
+        assert adapter_for("trtllm").version(imitation.endpoint) is None  # the port is open, every route answers 503
 
 
 def test_only_the_page_that_does_not_empty_is_scraped() -> None:
@@ -282,14 +276,7 @@ def test_a_request_carries_only_fields_its_protocol_knows(endpoint: str) -> None
     with TrtLlmImitation() as imitation:
         record = once(adapter_for("trtllm"), imitation, spec)
         assert (record.outcome, record.completion_tokens) == (Outcome.SUCCESS, record.asked_tokens)
-        assert ("chat_template_kwargs" in imitation.asked[0]) == (endpoint == "chat")
-        refused = imitation.endpoint.post(f"/v1{PATHS[endpoint]}", imitation.asked[0] | {"guided_json": {}})
+        assert ("chat_template_kwargs" in imitation.generations[0]) == (endpoint == "chat")
+        refused = imitation.endpoint.post(f"/v1{PATHS[endpoint]}", imitation.generations[0] | {"guided_json": {}})
         assert (refused.status, refused.json()["object"]) == (400, "error")
-    assert "guided_json" not in FIELDS[f"/v1{PATHS[endpoint]}"]
-
-
-def test_an_error_inside_a_stream_is_an_error() -> None:
-    with TrtLlmImitation() as imitation:
-        imitation.in_band_error = True
-        record = once(adapter_for("trtllm"), imitation, qwen3("trtllm"))
-    assert record.outcome is Outcome.IN_BAND_ERROR
+    assert "guided_json" not in read_contract("trtllm-1.4").request_fields[f"/v1{PATHS[endpoint]}"]

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, ClassVar, Self
 
+from lab.endpoint import Endpoint
 from lab.engines.process import free_port
 
 NATURAL_END = 3
@@ -75,8 +76,6 @@ class Imitation:
     exact_fields: ClassVar[frozenset[str]] = frozenset({"ignore_eos"})
     """Fields by which it writes the whole length."""
     length_fields: ClassVar[tuple[str, ...]] = ("max_tokens", "max_completion_tokens")
-    known_fields: ClassVar[frozenset[str] | None] = None
-    """Fields beyond these are refused with 400; None: unknown fields are ignored."""
     metrics_path: ClassVar[str | None] = None
     metrics: ClassVar[Mapping[str, float]] = {}
 
@@ -101,6 +100,16 @@ class Imitation:
         """Root of the server."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """The same, to be asked."""
+        return Endpoint(self.url)
+
+    @property
+    def generations(self) -> list[dict[str, Any]]:
+        """Bodies of the generation requests it got."""
+        return [asked.body for asked in self.asked if asked.path.endswith("/completions")]
+
     def __enter__(self) -> Self:
         return self
 
@@ -117,6 +126,10 @@ class Imitation:
 
     def post(self, path: str, body: dict[str, Any]) -> Reply | None:
         """Answers to POST beside the OpenAI routes; None: 404."""
+        return None
+
+    def knows(self, path: str) -> frozenset[str] | None:
+        """Request fields of a route; others are refused with 400. None: unknown fields are ignored."""
         return None
 
     def model_entry(self) -> dict[str, Any]:
@@ -147,15 +160,16 @@ class Imitation:
                 return Reply("".join(f"{name} {value}\n" for name, value in self.metrics.items()))
             return self.get(path) or Reply({"detail": "Not Found"}, 404)
         if path in (self.api_path + "/chat/completions", self.api_path + "/completions"):
+            known = self.knows(path)
+            unknown = set() if known is None else set(asked.body) - known
+            if unknown:
+                return self.refusal(f"Extra inputs are not permitted: {', '.join(sorted(unknown))}")
             return self._complete(asked.body, chat="chat" in path)
         return self.post(path, asked.body) or Reply({"detail": "Not Found"}, 404)
 
     def _complete(self, body: dict[str, Any], *, chat: bool) -> Reply | Iterator[Any]:
         if body.get("model") != self.model:
             return Reply({"error": {"message": f"The model `{body.get('model')}` does not exist."}}, 404)
-        unknown = set() if self.known_fields is None else set(body) - self.known_fields
-        if unknown:
-            return self.refusal(f"Extra inputs are not permitted: {', '.join(sorted(unknown))}")
         prompt = " ".join(str(m.get("content")) for m in body["messages"]) if chat else str(body["prompt"])
         limit = next((body[name] for name in self.length_fields if name in body), NATURAL_END)
         whole = any(body.get(name) for name in self.exact_fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from lab.engines.contract import read_contract
 from tests.engines.imitations.base import FAILURE, Imitation, Reply
 
 
@@ -104,13 +105,10 @@ class TrtLlm(Imitation):
         {"object": "error", "message": "starting"}, 503, {"x-trtllm-server-state": "starting", "Retry-After": "1"}
     )
     version: ClassVar[str] = "1.4.0rc4"
+    _told = 0
     owner = "tensorrt_llm"
     role: ClassVar[dict[str, Any] | None] = {"role": "assistant"}
     exact_fields: ClassVar[frozenset[str]] = frozenset({"ignore_eos", "min_tokens"})
-    known_fields: ClassVar[frozenset[str] | None] = frozenset(
-        "model messages prompt stream stream_options max_tokens max_completion_tokens temperature top_p top_k min_p "
-        "presence_penalty frequency_penalty repetition_penalty seed ignore_eos min_tokens chat_template_kwargs".split()
-    )
     metrics_path = "/prometheus/metrics"
     metrics: ClassVar[Mapping[str, float]] = {
         "trtllm_num_requests_running": 1,
@@ -121,8 +119,16 @@ class TrtLlm(Imitation):
         "trtllm_num_paused_requests": 0,
     }
 
+    def knows(self, path: str) -> frozenset[str] | None:
+        return frozenset(read_contract("trtllm-1.4").request_fields[path])
+
     def get(self, path: str) -> Reply | None:
-        return Reply({"version": self.version}) if path == "/version" else None
+        if path == "/version":
+            return Reply({"version": self.version})
+        if path == "/metrics":  # iteration statistics, gone once they are read
+            told, self._told = self._told, len(self.generations)
+            return Reply([{"iter": i} for i in range(told, self._told)])
+        return None
 
     def post(self, path: str, body: dict[str, Any]) -> Reply | None:
         if path != "/_internal/tokenize":
