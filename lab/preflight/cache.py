@@ -71,7 +71,7 @@ def _fresh(engine: Engine) -> str:
 
 def _ask(engine: Engine, prompt: str) -> tuple[int | None, float, int | None]:
     """Prompt tokens, seconds of an answer of one token, and cached tokens where they are counted."""
-    reply = engine.chat(engine.user(prompt), 1)
+    reply = engine.ask(engine.user(prompt), 1)
     if not reply.ok:
         raise EndpointError(f"the long prompt was not answered: {reply.said()}")
     cached = reply.count("prompt_tokens_details", "cached_tokens")

@@ -158,6 +158,16 @@ def test_an_engine_of_seeded_text_is_not_asked_what_its_text_cannot_tell(spec: R
     assert seen.can("exact-length") and not seen.can("json-schema")
 
 
+def test_a_workload_of_completions_is_probed_by_that_route(spec: RunSpec) -> None:
+    plain = spec.model_copy(update={"workload": spec.workload.model_copy(update={"endpoint": "completions"})})
+    with obliging("has no chat route") as server:
+        seen = {check.name: check for check in probe(ADAPTER, server.endpoint, plain).checks}
+    chat_only = {"json-schema", "tool-call", "logprobs"}
+    assert {name for name in seen if seen[name].result != "pass"} == chat_only | {"kv-capacity", "thinking"}
+    # BOS, and the words of the first conversation: no template
+    assert seen["prompt-tokens"].counts[1] == 1 + 5
+
+
 def gone() -> Endpoint:
     """Where nobody listens."""
     with socket.socket() as free:
@@ -184,4 +194,4 @@ def test_an_engine_that_has_died_is_noticed_at_the_first_question(spec: RunSpec)
 def test_nothing_is_asked_after_the_time_is_over(spec: RunSpec) -> None:
     engine = Engine(ADAPTER, gone(), spec).until(0.0)
     with pytest.raises(EndpointError, match="time for this check was over"):
-        engine.chat(engine.user("too late"), 1)
+        engine.ask(engine.user("too late"), 1)
