@@ -38,6 +38,8 @@ class Obliging(ThreadingHTTPServer):
         self.seen: set[str] = set()
         self.numbers = itertools.count()
         self.resets = 0
+        self.asked: list[int] = []
+        """Tokens of every answer that was asked for."""
         self.endpoint = Endpoint(f"http://127.0.0.1:{self.server_port}")
 
 
@@ -133,6 +135,7 @@ def _ids(body: dict[str, Any]) -> list[int]:
 
 def _answer(server: Obliging, body: dict[str, Any], *, chat: bool) -> tuple[int, dict[str, Any]]:
     faults = server.faults
+    server.asked.append(body["max_tokens"])
     if chat and "has no chat route" in faults:
         return 404, {"error": {"message": "this model has no chat template"}}
     refuse = {"error": {"message": "not supported here"}}

@@ -56,6 +56,7 @@ def test_a_server_that_does_everything_passes_every_check_that_can_be_made(spec:
     assert set(results.values()) == {"pass", "not-exposed"}, seen
     assert seen.can("echo") and not seen.can("thinking") and not seen.can("never-heard-of")
     assert seen.checks[-1].detail.endswith("the cache was emptied")
+    assert (len(server.asked) <= 50, sum(server.asked) <= 500) == (True, True), server.asked
 
 
 WRONG = [
@@ -156,6 +157,7 @@ def test_an_engine_of_seeded_text_is_not_asked_what_its_text_cannot_tell(spec: R
     about_text = {rule.name for rule in CHECKS if rule.about_text}
     assert {check.name for check in seen.checks if "carries no meaning" in check.detail} == about_text
     assert seen.can("exact-length") and not seen.can("json-schema")
+    assert len(server.asked) <= 20
 
 
 def test_a_workload_of_completions_is_probed_by_that_route(spec: RunSpec) -> None:
