@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.checks import CheckName
-from lab.conditions import Condition
+from lab.conditions import Condition, agree
 from lab.evidence import EvidenceStore
 from lab.match import MUST_BE_KNOWN, Kind, Mismatch, Side, Topic, comparable, match, own_reasons, refusals, side_of
 from lab.plan import RunPlan
@@ -194,6 +194,23 @@ def test_preparation_is_compared_only_where_it_counts() -> None:
 
 def test_a_run_that_was_not_measured_is_beside_nothing() -> None:
     assert only(match([side(measured=False)])).kind is Kind.NOT_MEASURED
+
+
+@pytest.mark.parametrize(
+    ("condition", "one", "other", "same"),
+    [
+        ("kv_cache_dtype", "F16", "float16", True),
+        ("kv_cache_dtype", "F16", "FP8", False),
+        ("compute_dtype", "bfloat16", "torch.bfloat16", True),
+        ("kv_cache_tokens", 10000, 9810, True),
+        ("kv_cache_tokens", 10000, 9790, False),
+        ("max_num_seqs", 100, 99, False),
+        ("prefix_caching", True, 1, False),
+        ("memory_fraction", 0.9, 0.9, True),
+    ],
+)
+def test_values_agree_by_what_they_mean(condition: str, one: Any, other: Any, same: bool) -> None:
+    assert agree(Condition(condition), one, other) is same
 
 
 def test_words_that_could_name_a_place_are_compared_and_published_as_their_digest() -> None:

@@ -57,6 +57,9 @@ def test_a_run_with_a_reason_of_its_own_is_beside_nothing_and_the_others_stay() 
     said = {name: next(row for row in table if name in row) for name in (good.run_id, bad.run_id)}
     assert said[good.run_id].endswith("comparable chunked prefill: the engine does this whatever is asked")
     assert "not comparable prefix cache as asked: preflight saw this fail" in said[bad.run_id]
+    beside = {run_id: [row for row in rows((good, again, bad), "throughput-table") if run_id in row] for run_id in said}
+    assert all("not comparable" in row for row in beside[bad.run_id])
+    assert not any("not comparable" in row for row in beside[good.run_id])
 
 
 def test_a_column_of_the_comparison_that_does_not_match_shows_its_reason_instead_of_numbers() -> None:
