@@ -427,7 +427,7 @@ def _word(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return str(value.get("name") or ", ".join(f"{key} {one}" for key, one in value.items()))
+        return str(value.get("name") or ", ".join(f"{key} {one}" for key, one in value.items() if one is not None))
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return None if value is None else str(value)

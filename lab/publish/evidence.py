@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 
 from lab.checks import CheckName
 from lab.conditions import Condition
-from lab.match import Result, Side
+from lab.match import PUBLIC_WORD, Result, Side
 from lab.quality.paired import Paired
 from lab.quality.path import Contrast, Lane, PathId, QualityPath
 from lab.records import (
@@ -57,7 +57,7 @@ Source = Annotated[str, StringConstraints(max_length=340, pattern=r"^[^<>\x00-\x
 Argument = Annotated[str, StringConstraints(max_length=120, pattern=r"^[A-Za-z0-9 ._:=,+\-{}\[\]\"<>]*$")]
 """One argument of a redacted command; a path is `<model>`, a port `<port>`."""
 
-Setting = bool | int | float | Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-:=,]{0,60}$")]
+Setting = bool | int | float | Annotated[str, StringConstraints(pattern=f"^{PUBLIC_WORD.pattern}$")]
 """Value of a condition; words that could name something private are there as their digest."""
 
 
