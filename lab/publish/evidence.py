@@ -6,7 +6,7 @@ listed cannot be published, because there is nowhere to put it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -34,6 +34,7 @@ from lab.records import (
     Summary,
     Unscored,
 )
+from lab.rules import looked_at
 from lab.spec import (
     CacheTier,
     Frozen,
@@ -232,7 +233,7 @@ class PublicRun(Frozen):
     @property
     def side(self) -> Side:
         """What is compared of this run; the same that its private bundle gives."""
-        asked: dict[str, Any] = self.model_dump(mode="json", include=set(_ASKED))
+        asked = looked_at(self.model_dump(mode="json", include=set(_ASKED)))
         return Side(
             run_id=self.run_id,
             measured=True,
