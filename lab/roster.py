@@ -26,6 +26,8 @@ class Entry(Frozen):
     """On-table engines only: whether a build comes before serving."""
     aliases: tuple[str, ...] = ()
     """Other spellings, lower case."""
+    variants: tuple[str, ...] = ()
+    """Other ways this engine serves, launched under names of their own; they stand in its column."""
 
 
 ROSTER: tuple[Entry, ...] = (
@@ -35,7 +37,8 @@ ROSTER: tuple[Entry, ...] = (
         title="TensorRT-LLM",
         seat="on",
         pattern="build-serve",
-        aliases=("tensorrt-llm", "trt-llm", "tensorrtllm", "trtllm-engine"),
+        aliases=("tensorrt-llm", "trt-llm", "tensorrtllm"),
+        variants=("trtllm-engine",),
     ),
     Entry(key="sglang", title="SGLang", seat="on", pattern="serve"),
     Entry(key="atlas", title="Atlas", seat="on", pattern="serve", aliases=("spark", "avarok")),
@@ -63,6 +66,6 @@ def find(name: str) -> Entry | None:
     """The entry for a name as people write it, or None when nobody has listed it."""
     folded = name.strip().lower().replace("_", "-").replace(" ", "-")
     for entry in ROSTER:
-        if folded in (entry.key.lower(), entry.title.lower().replace(" ", "-"), *entry.aliases):
+        if folded in (entry.key.lower(), entry.title.lower().replace(" ", "-"), *entry.aliases, *entry.variants):
             return entry
     return None

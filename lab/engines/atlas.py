@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -31,13 +32,10 @@ from lab.engines.base import (
     imposed,
     left,
 )
+from lab.engines.parsers import parser_words
 from lab.engines.process import child_environment
 from lab.records import Effective, How, Phase
 from lab.spec import RunSpec
-
-TOOL_PARSERS = {"qwen3": "hermes", "qwen3-coder": "qwen3_coder", "qwen3.5": "qwen3_coder", "gemma4": "gemma4",
-                "mistral": "mistral"}  # fmt: skip
-"""Parser family → name on the command line."""
 
 KV_FORMATS = {"BF16": "bf16", "FP8": "fp8", "NVFP4": "nvfp4"}
 TEMPLATE_VARIABLES = frozenset({"enable_thinking", "thinking_budget"})
@@ -61,6 +59,7 @@ class Atlas(Adapter):
     key = "atlas"
     default_port = 8888
     versions = ("1.0.0-beta", "1.1")
+    contract = "atlas-1.0.0-beta"
     metrics_path = "/metrics"
     metric_names: ClassVar[Mapping[str, str]] = {
         "running": "atlas_requests_active",
@@ -269,14 +268,10 @@ def _tool_parser(want: Wanted, spec: RunSpec) -> Expressed:
     # its own cap of answers with tools, 8192 tokens, would hide behind max_tokens
     cap = ("--tool-max-tokens", str(spec.context_limit))
     if want.value is None:
-        return Expressed(How.LEFT, argv=cap, note="by model, from its own table; the model names no parser family")
-    name = TOOL_PARSERS.get(str(want.value))
-    if name is None:
-        known = ", ".join(sorted(TOOL_PARSERS))
-        return Expressed(
-            How.NOT_EXPRESSIBLE, argv=cap, note=f"no parser is known for the family {want.value}; known: {known}"
-        )
-    return by_argv("--tool-call-parser", name, *cap, note="a request with tools loses its response_format")
+        return Expressed(How.LEFT, argv=cap, note="by model, from its own table; the model file names no family")
+    parser = parser_words(want, Atlas.key, "tool", "--tool-call-parser")
+    note = parser.note or "a request with tools loses its response_format"
+    return replace(parser, argv=(*parser.argv, *cap), note=note)
 
 
 def _first_time(mark: re.Pattern[str], log: str) -> datetime | None:

@@ -176,7 +176,8 @@ class Adapter(ABC):
     surface: Literal["parser", "unverified"] = "unverified"
     """`parser`: every option it renders is in `contracts/`, which was read from the engine's own parser."""
     contract: str | None = None
-    """File of `contracts/` without its ending; None for an engine whose parser could not be read."""
+    """File of `contracts/` without its ending: what the parser said, or, where `surface` is unverified, what was
+    transcribed; None: neither."""
     versions: tuple[str, str] | None = None
     """First version it was written for, and the first one it was not; None: any."""
     ready_path = "/health"
@@ -426,5 +427,5 @@ def _without_paths(words: tuple[str, ...], place: Place) -> tuple[str, ...]:
     named = ((place.weights, "<model>"), (place.chat_template, "<template>"), (place.artefact, "<artefact>"))
     for path, name in (*named, (place.folder, "<folder>")):
         if path is not None and path != Path():
-            words = tuple(word.replace(str(path), name) for word in words)
+            words = tuple(word.replace(f"{path}/", f"{name}:").replace(str(path), name) for word in words)
     return words

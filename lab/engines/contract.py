@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from lab.errors import nearest
 from lab.spec import Frozen
@@ -47,6 +47,12 @@ class Contract(Frozen):
     deprecated: tuple[str, ...]
     """Spellings, or `--option=value`, that the engine warns about."""
     options: tuple[Option, ...]
+    read_from: str | None = None
+    """What it was transcribed from, where no parser could be asked; None: the engine's own parser said it."""
+    config: tuple[str, ...] = ()
+    """Dotted paths of its config file that the lab may set; not the whole file."""
+    request_fields: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Route → the only fields a request may carry; empty: unknown fields are ignored."""
 
     @cached_property
     def by_name(self) -> dict[str, Option]:

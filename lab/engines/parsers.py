@@ -1,7 +1,8 @@
 """Tool and reasoning parsers by model family: one table for all engines, because every engine spells them its own way.
 
-The names are those of each engine's own registry: vLLM 0.32.0 and SGLang 0.5.23 were read in their source, and a
-test holds them against the contracts. That a parser fits a family is what the engines' documents say; the tool
+The names are those of each engine's own registry: vLLM 0.32.0 and SGLang 0.5.23 were read in their source,
+TensorRT-LLM's and Atlas's are transcribed, and a test holds them against the contracts. Atlas reads reasoning without
+a parser being named. That a parser fits a family is what the engines' documents say; the tool
 probe of preflight is what shows it.
 """
 
@@ -32,11 +33,15 @@ class Parsers:
 PARSERS: Mapping[str, Mapping[str, Parsers]] = {
     "qwen3": {
         "vllm": Parsers("hermes", "qwen3"),
+        "trtllm": Parsers("qwen3", "qwen3"),
         "sglang": Parsers("qwen", "qwen3"),
+        "atlas": Parsers("hermes", None),
     },
     "qwen3-coder": {
         "vllm": Parsers("qwen3_coder", None),
+        "trtllm": Parsers("qwen3_coder", None),
         "sglang": Parsers("qwen3_coder", None),
+        "atlas": Parsers("qwen3_coder", None),
     },
     "qwen2.5": {
         "vllm": Parsers("hermes", None),
@@ -52,6 +57,7 @@ PARSERS: Mapping[str, Mapping[str, Parsers]] = {
     },
     "deepseek-v3": {
         "vllm": Parsers("deepseek_v3", None),
+        "trtllm": Parsers("deepseek_v3", None),
         "sglang": Parsers("deepseekv3", None),
     },
     "deepseek-v3.1": {
@@ -64,6 +70,7 @@ PARSERS: Mapping[str, Mapping[str, Parsers]] = {
     },
     "deepseek-r1": {
         "vllm": Parsers("deepseek_v3", "deepseek_r1"),
+        "trtllm": Parsers("deepseek_v3", "deepseek-r1"),
         "sglang": Parsers("deepseekv3", "deepseek-r1"),
     },
     "gpt-oss": {
@@ -80,23 +87,30 @@ PARSERS: Mapping[str, Mapping[str, Parsers]] = {
     },
     "kimi-k2": {
         "vllm": Parsers("kimi_k2", None),
+        "trtllm": Parsers("kimi_k2", None),
         "sglang": Parsers("kimi_k2", None),
     },
     "kimi-k2-thinking": {
         "vllm": Parsers("kimi_k2", "kimi_k2"),
+        "trtllm": Parsers("kimi_k2", "kimi_k2"),
         "sglang": Parsers("kimi_k2", "kimi_k2"),
     },
     "minimax-m2": {
         "vllm": Parsers("minimax_m2", "minimax_m2"),
+        "trtllm": Parsers("minimax_m2", "minimax_m2"),
         "sglang": Parsers("minimax-m2", "minimax"),
+        "atlas": Parsers("minimax_xml", None),
     },
     "mistral": {
         "vllm": Parsers("mistral", None),
         "sglang": Parsers("mistral", None),
+        "atlas": Parsers("mistral", None),
     },
     "gemma4": {
         "vllm": Parsers("gemma4", "gemma4"),
+        "trtllm": Parsers("gemma4", "gemma4"),
         "sglang": Parsers("gemma4", "gemma4"),
+        "atlas": Parsers("gemma4", None),
     },
 }
 """Family (`ModelSpec.family`) → engine (key in `ENGINES`) → its parsers. An engine that is left out has none that is

@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,6 +40,7 @@ from lab.engines.base import (
     left,
     on_off,
 )
+from lab.engines.parsers import parser_words
 from lab.engines.process import child_environment
 from lab.errors import ParamsError
 from lab.records import Effective, How, Phase
@@ -52,10 +54,6 @@ EXAMPLES_VARIABLE = "LAB_TRTLLM_EXAMPLES"
 EXAMPLES = Path("/app/tensorrt_llm/examples")
 """The examples folder of the release image; the wheel does not carry it."""
 
-TOOL_PARSERS = {"qwen3": "qwen3", "qwen3-coder": "qwen3_coder", "deepseek-v3": "deepseek_v3", "gemma4": "gemma4"}
-REASONING_PARSERS = {"qwen3": "qwen3", "qwen3.5": "qwen3_5", "deepseek-r1": "deepseek-r1", "gemma4": "gemma4"}
-"""Parser family → name on the command line of 1.4; a family that is not here has none."""
-
 KV_FORMATS = {"FP8": "fp8", "NVFP4": "nvfp4"}
 """Formats of the KV cache that can be asked for; others are the checkpoint's (auto)."""
 
@@ -66,6 +64,7 @@ class TrtLlm(Adapter):
     key = "trtllm"
     default_port = 8000
     versions = ("1.4.0rc0", "1.5")
+    contract = "trtllm-1.4"
     metrics_path = "/prometheus/metrics"  # /metrics is JSON and empties when it is read
     metric_names: ClassVar[Mapping[str, str]] = {
         "running": "trtllm_num_requests_running",
@@ -116,7 +115,10 @@ class TrtLlm(Adapter):
             )
 
     def base(self, spec: RunSpec, place: Place) -> Command:
-        return self._address(Command().add("trtllm-serve").add(place.weights, shown=("<model>",)), spec, place)
+        command = Command().add("trtllm-serve").add(place.weights, shown=("<model>",))
+        command.put("TRTLLM_PROFILE_STARTUP", 1)
+        command.put("TRTLLM_STARTUP_PROFILE_OUTPUT", place.folder / START_REPORT)
+        return self._address(command, spec, place)
 
     def express(self, want: Wanted, spec: RunSpec, place: Place) -> Expressed:
         match want.condition:
@@ -185,21 +187,18 @@ class TrtLlm(Adapter):
             case Condition.CHAT_TEMPLATE_KWARGS:
                 return by_request()
             case Condition.TOOL_PARSER:
-                return _parser(want, "--tool_parser", TOOL_PARSERS, "a request without tool_choice calls no tool")
+                parser = parser_words(want, TrtLlm.key, "tool", "--tool_parser")
+                return replace(parser, note=parser.note or "a request without tool_choice calls no tool")
             case Condition.REASONING_PARSER:
-                return _parser(want, "--reasoning_parser", REASONING_PARSERS)
+                return parser_words(want, TrtLlm.key, "reasoning", "--reasoning_parser")
             case Condition.GRAMMAR_BACKEND:
                 note = None if want.value else "its own default is none, and every schema would be refused"
                 return by_config("guided_decoding_backend", want.value or "xgrammar", note)
             case Condition.METRICS:
                 return Expressed(
                     How.SET,
-                    env={
-                        "TRTLLM_PROFILE_STARTUP": "1",
-                        "TRTLLM_STARTUP_PROFILE_OUTPUT": str(place.folder / START_REPORT),
-                    },
                     config={"return_perf_metrics": True, "enable_iter_perf_stats": True},
-                    note="its /metrics empties when it is read, so only /prometheus/metrics is",
+                    note="its page of iterations empties when it is read, so only its Prometheus page is",
                 )
             case Condition.REQUEST_LOG:
                 return left("log level info; no flag for requests was found")
@@ -251,9 +250,9 @@ class TrtLlm(Adapter):
             seconds: dict[str, float] = {}
             for name, took_s in _steps(records):
                 seconds[name] = seconds.get(name, 0.0) + took_s
+            return tuple(Phase(name=name, seconds=took_s, source="file") for name, took_s in seconds.items())
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return ()
-        return tuple(Phase(name=name[:80], seconds=took_s, source="file") for name, took_s in seconds.items())
 
     def _address(self, command: Command, spec: RunSpec, place: Place) -> Command:
         config = place.folder / CONFIG_FILE
@@ -261,7 +260,7 @@ class TrtLlm(Adapter):
             command.add("--served_model_name", self.served_name(spec))
             .add("--host", HOST)
             .add("--port", place.port, shown=("--port", "<port>"))
-            .add(self.config_flag, config, shown=(self.config_flag, f"<folder>/{CONFIG_FILE}"))
+            .add(self.config_flag, config, shown=(self.config_flag, "<config>"))
         )
 
 
@@ -270,6 +269,7 @@ class TrtLlmEngine(TrtLlm):
 
     key = "trtllm-engine"
     versions = ("1.0", "1.3")
+    contract = "trtllm-engine-1.2"
     has_build = True
     programs = ("trtllm-serve", "trtllm-build")
     config_flag = "--extra_llm_api_options"
@@ -336,13 +336,7 @@ class TrtLlmEngine(TrtLlm):
             case Condition.TOOL_PARSER | Condition.REASONING_PARSER:
                 if want.value is None:
                     return left("none: the model names no parser family")
-                return cannot("no flag of this release was read")
-            case Condition.METRICS:
-                return Expressed(
-                    How.SET,
-                    config={"return_perf_metrics": True, "enable_iter_perf_stats": True},
-                    note="its /metrics empties when it is read, so only /prometheus/metrics is",
-                )
+                return cannot("the names of this release's parsers were not read")
             case Condition.TELEMETRY:
                 return by_env("no flag of this release", TRTLLM_NO_USAGE_STATS="1")
             case _:
@@ -417,15 +411,6 @@ def _drafts(spec: RunSpec) -> Expressed:
     )
 
 
-def _parser(want: Wanted, flag: str, names: Mapping[str, str], note: str | None = None) -> Expressed:
-    if want.value is None:
-        return left("none: the model names no parser family")
-    name = names.get(str(want.value))
-    if name is None:
-        return cannot(f"it has no parser for the family {want.value}; its names: {', '.join(sorted(names.values()))}")
-    return by_argv(flag, name, note=note)
-
-
 def _read(condition: Condition, value: bool | int, source: str) -> Effective:
     return Effective(condition=condition, value=value, source=source)
 
@@ -480,6 +465,7 @@ def _interpreter() -> str:
     if program is not None:
         with contextlib.suppress(OSError):
             first = Path(program).read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
-            if first.startswith("#!") and "env" not in first:
-                return first[2:].split()[0]
+            words = first.removeprefix("#!").split()
+            if first.startswith("#!") and words:
+                return words[-1] if Path(words[0]).name == "env" else words[0]
     return "python3"

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import StringConstraints
 
 from lab.records import (
+    Build,
     CacheState,
     Certificate,
     Concern,
@@ -46,10 +47,18 @@ class PublicPreparation(Frozen):
     """Preparation times, seconds; see `lab.records.Preparation`."""
 
     build_s: float | None
+    """Of this run; None: it built nothing."""
+    build: Build | None = None
+    """The artefact that was served, built by this run or by an earlier one; None: the engine has no build step."""
     startup_s: float | None
     """None: the engine ran already."""
     first_request_s: float
     cache_state: CacheState
+
+    @property
+    def build_took_s(self) -> float | None:
+        """What the build took, in this run or in the one whose artefact it reused; None: no build step."""
+        return self.build.seconds if self.build is not None and self.build.reused else self.build_s
 
 
 class PublicLevel(Frozen):

@@ -16,11 +16,13 @@ from lab.publish.evidence import (
     PublicTask,
 )
 from lab.records import (
+    Build,
     Certificate,
     Concern,
     EvidenceGrade,
     InstrumentLevel,
     LevelResult,
+    Phase,
     RunState,
     Summary,
 )
@@ -106,6 +108,7 @@ def _public(record: RunRecord, manifest_sha256: str) -> PublicRun:
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=_maybe(preparation.build_s),
+            build=_build(preparation.build),
             startup_s=_maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             cache_state=preparation.cache_state,
@@ -187,6 +190,13 @@ def _summary(summary: Summary) -> Summary:
 
 def _number(value: Any) -> Any:
     return rounded(value) if isinstance(value, float) else value
+
+
+def _build(build: Build | None) -> Build | None:
+    if build is None:
+        return None
+    steps = tuple(Phase(name=step.name, seconds=rounded(step.seconds), source=step.source) for step in build.steps)
+    return Build(key=build.key, seconds=rounded(build.seconds), steps=steps, reused=build.reused)
 
 
 def _maybe(value: float | None) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from lab.metrics.stats import interval_over_launches
-from lab.publish.evidence import PublicLevel, PublicRun
+from lab.publish.evidence import PublicLevel, PublicPreparation, PublicRun
 from lab.records import Concern, ConcernCode, Outcome
 from lab.report.grid import Cell, Column, Row, Table, Text, missing, number
 from lab.report.messages import Messages
@@ -90,6 +90,15 @@ def scalar_cell(level: PublicLevel, name: str, t: Messages, note: str | None = N
     """A rate of a level."""
     value = scalar(level, name)
     return missing(why(level, t, name)) if value is None else number(significant(value), note)
+
+
+def build_cell(prepared: PublicPreparation, t: Messages, unit: str = "") -> Cell:
+    """What the build took; an artefact of an earlier run is shown as reused, an engine without a build says so."""
+    seconds = prepared.build_took_s
+    if seconds is None:
+        return missing(t("no-build-step"))
+    reused = prepared.build is not None and prepared.build.reused
+    return number(f"{significant(seconds)} {unit}".strip(), t("build-reused") if reused else None)
 
 
 def quantile_cell(level: PublicLevel, name: str, q: str, t: Messages) -> Cell:

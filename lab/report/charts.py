@@ -95,7 +95,7 @@ def preparation_chart(runs: Runs, t: Messages) -> Figure | None:
     bars: list[dict[str, Any]] = []
     rows = []
     for run, record in prepared:
-        seconds = dict(zip(phases, (record.build_s, record.startup_s, record.first_request_s), strict=True))
+        seconds = dict(zip(phases, (record.build_took_s, record.startup_s, record.first_request_s), strict=True))
         bars += [
             {
                 "run": run.run_id,

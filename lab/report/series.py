@@ -40,9 +40,11 @@ def series_label(run: PublicRun) -> str:
 
 
 def engine_title(engine: str) -> str:
-    """The name of an engine as people spell it."""
+    """The name of an engine as people spell it; one of its variants is named beside it."""
     entry = find(engine)
-    return entry.title if entry else engine
+    if entry is None:
+        return engine
+    return f"{entry.title} ({engine})" if engine in entry.variants else entry.title
 
 
 def series_of(runs: tuple[PublicRun, ...]) -> dict[str, Series]:

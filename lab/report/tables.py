@@ -13,6 +13,7 @@ from lab.report.cells import (
     Anchors,
     Form,
     badge,
+    build_cell,
     interval_text,
     link,
     quantile,
@@ -97,7 +98,7 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
 
     def build(run: PublicRun) -> Said:
         if run.preparation is not None and run.preparation.build_s is None:
-            return missing(t("no-build-step"))
+            return build_cell(run.preparation, t, s)  # nothing was built by this run
         return run.preparation.build_s if run.preparation else None, significant, s
 
     def preparation(field: str) -> Metric:
@@ -255,10 +256,9 @@ def preparation_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
         if prepared is None:
             cells = (missing(t("no-preparation")),) * 3 + (words("—"),)
         else:
-            build = missing(t("no-build-step")) if prepared.build_s is None else number(significant(prepared.build_s))
             seen = prepared.startup_s
             cells = (
-                build,
+                build_cell(prepared, t),
                 missing(t("startup-not-seen")) if seen is None else number(significant(seen)),
                 number(significant(prepared.first_request_s)),
                 words(t(f"cache-{prepared.cache_state}")),

@@ -90,6 +90,21 @@ def test_an_engine_without_a_launcher_says_so() -> None:
     assert adapter_for("llama-server") is ENGINES["llama.cpp"]
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("tensorrt-llm", "trtllm"),
+        ("TensorRT-LLM", "trtllm"),
+        ("trtllm-engine", "trtllm-engine"),
+        ("TRTLLM-Engine", "trtllm-engine"),
+        ("spark", "atlas"),
+        ("Atlas", "atlas"),
+    ],
+)
+def test_an_engine_is_found_by_the_names_people_use(name: str, key: str) -> None:
+    assert adapter_for(name).key == key
+
+
 @pytest.mark.parametrize("adapter", ENGINES.values(), ids=ENGINES)
 def test_every_condition_has_one_answer_and_what_is_not_set_has_a_reason(
     adapter: Adapter, specs: dict[str, RunSpec]

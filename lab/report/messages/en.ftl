@@ -230,6 +230,7 @@ preparation-startup = Start (launch to ready), s
 preparation-first = First request (first_request_sent to first_token), s
 preparation-cache = Where the weights came from
 no-build-step = no build step
+build-reused = reused: built in an earlier run
 startup-not-seen = not seen: it ran already
 no-preparation = preparation was not recorded
 cache-download = the network

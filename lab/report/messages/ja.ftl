@@ -230,6 +230,7 @@ preparation-startup = 起動（launch から ready）、秒
 preparation-first = 最初のリクエスト（first_request_sent から first_token）、秒
 preparation-cache = 重みの読み込み元
 no-build-step = ビルド工程なし
+build-reused = 以前の実行でビルドしたものを再利用
 startup-not-seen = 未観測（起動済みに接続）
 no-preparation = 準備時間の記録なし
 cache-download = ネットワーク
