@@ -35,6 +35,8 @@ from lab.spec import Frozen, Name, Sha256
 RECIPES_FOLDER = Path(__file__).with_name("recipes")
 INSTALL_LIMIT_S = 3600.0
 POLL_EVERY_S = 0.2
+ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX")
+"""Variables that would put packages somewhere else, or find them there."""
 TELL_EVERY = 25
 """Packages between two lines of progress."""
 
@@ -224,6 +226,7 @@ def _build(recipe: Recipe, folder: Path, on_step: Tell) -> Installed:
         )
         _mark_complete(folder, installed)
     except BaseException:
+        on_step("stopped; removing what is half-done")
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return installed
@@ -248,7 +251,7 @@ class _PipWords:
 
 def _run(argv: list[str], log: Path, tmp: Path, read: Tell, recipe: Recipe | None = None) -> None:
     """Run a step to its end, its output in `log`; raises EngineError with pip's own reason."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    environment = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     with log.open("wb") as out:
         step = Leashed(argv, environment | {"TMPDIR": str(tmp), "PYTHONUNBUFFERED": "1"}, out)
     try:

@@ -50,6 +50,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
     wheel(wheels, "tiny-part", "0.3", "")
     (tmp_path / "pins.txt").write_text("# both\ntiny-part==0.3\ntiny-cpu==1.5\n")
     monkeypatch.setenv("LAB_ENGINES", str(tmp_path / "engines"))
+    monkeypatch.setenv("PIP_TARGET", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     return Recipe(
@@ -92,10 +93,12 @@ def test_an_engine_is_installed_apart_from_the_lab_once_and_its_program_runs(rec
 
 
 def test_a_package_that_cannot_be_had_is_named_and_nothing_half_done_is_left(recipe: Recipe, tmp_path: Path) -> None:
+    told: list[str] = []
     next((tmp_path / "wheels").glob("tiny_part*")).unlink()
     with pytest.raises(EngineError, match=r"No matching distribution found for tiny-part==0\.3") as refusal:
-        install("tiny", recipes=(recipe,))
+        install("tiny", told.append, (recipe,))
     assert refusal.value.next_step == "look under the sofa"
+    assert told[-1] == "stopped; removing what is half-done"
     assert not (tmp_path / "engines" / "tiny").exists()
 
 
