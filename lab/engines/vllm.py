@@ -148,6 +148,11 @@ class Vllm(Adapter):
             "raise max_batched_tokens to context_limit, or turn chunked_prefill on",
         ),
         _failure(
+            r"No common block size for|No valid attention backend found",
+            "no attention kernel of this vLLM takes the model with these settings and this size of KV blocks",
+            "leave kv_cache_tokens out, then it chooses its blocks; or take another KV cache format",
+        ),
+        _failure(
             r"Address already in use",
             "the port is taken by another program",
             "choose another port, or stop that program",

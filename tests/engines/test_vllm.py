@@ -212,6 +212,8 @@ def test_it_is_ready_when_health_says_so_and_tells_its_version_and_counts_tokens
             "utilization (0.92, 21.66 GiB).",
             "set kv_cache_tokens",
         ),
+        ("No common block size for 16 (CPU_ATTN: [MultipleOf(32)])", "leave kv_cache_tokens out"),
+        ("OSError: [Errno 98] Address already in use", "another port"),
         # as its source prints them
         (
             "ValueError: Free memory on device cuda:0 (8.1/79.1 GiB) on startup is less than desired GPU memory "
@@ -226,7 +228,6 @@ def test_it_is_ready_when_health_says_so_and_tells_its_version_and_counts_tokens
         ),
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "lower memory_fraction"),
         ("max_num_batched_tokens (2048) is smaller than max_model_len (4096).", "turn chunked_prefill on"),
-        ("OSError: [Errno 98] Address already in use", "another port"),
         ("ValueError: Unknown quantization method: gguf. Must be one of", "weights of another quantization"),
         ("ValueError: awq quantization is currently not supported in cpu.", "weights of another quantization"),
         ("Model architectures ['FooForCausalLM'] are not supported for now.", "another engine"),
