@@ -40,12 +40,13 @@ from typing import Any, Literal, TypeVar
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from lab.environment import Environment
 from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
 from lab.metrics.catalog import measure_level
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
 from lab.metrics.launches import tally
 from lab.metrics.structured import classify
@@ -57,6 +58,7 @@ from lab.records import (
     Certificate,
     Effective,
     Emission,
+    EngineUse,
     GpuSample,
     GpuUse,
     HostSample,
@@ -163,6 +165,8 @@ class LoadFacts(Frozen):
     """One for each level."""
     metrics_reason: str | None
     """Why there is no server_metrics.parquet; None when there is one."""
+    metric_names: dict[str, str] = Field(default_factory=dict)
+    """The lab's names of the engine's metrics to the engine's own."""
     gpu_reason: str | None = None
     """Why there is no gpu.parquet; None when there is one."""
     not_supported: Name | None = None
@@ -199,6 +203,7 @@ class RunRecord(Frozen):
     prompts: tuple[PromptFacts, ...]
     host_use: HostUse | None
     gpu_use: GpuUse | None
+    engine_use: EngineUse | None
     not_supported: Name | None
     """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
@@ -438,6 +443,9 @@ class EvidenceStore:
                 isolation.other_cores_after if isolation else None,
             ),
             gpu_use=gpu_use(around.gpu),
+            engine_use=engine_use(
+                self._rows(run_id, "server_metrics.parquet", Sample), load.metric_names if load else {}
+            ),
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -86,6 +87,7 @@ def serve(planned: PlannedRun, say: Callable[[str], None]) -> None:
     """
     adapter = adapter_of(planned.spec)
     with tempfile.TemporaryDirectory(prefix="lab-launch-") as scratch:
+        os.environ["TMPDIR"] = scratch  # what an engine leaves in its temporary folder goes with it
         serving = bring_up(planned, Path(scratch), capture(), "lab launch", say)
         try:
             engine = serving.engine

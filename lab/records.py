@@ -604,6 +604,24 @@ class HostSample(Frozen):
     """CPU seconds a second of everything that is neither the engine nor the lab."""
 
 
+class EngineUse(Frozen):
+    """What the engine's own counters said while the load ran; None: not exposed."""
+
+    running_max: float | None
+    """Most requests in work at one look."""
+    waiting_max: float | None
+    """Most requests that waited at one look."""
+    kv_use_max: float | None
+    """Largest share of the KV cache in use, 0 to 1."""
+    prefix_hit_share: float | None
+    """Prompt tokens found in the prefix cache, of those looked up."""
+    preemptions: float | None
+    """Sequences that were put aside."""
+    prompt_tokens: float | None
+    generated_tokens: float | None
+    """Counted by the engine, warm-up included."""
+
+
 class GpuUse(Frozen):
     """What the GPUs did while the load ran."""
 

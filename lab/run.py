@@ -244,6 +244,7 @@ class Run:
                         for level in levels
                     ),
                     metrics_reason=None if watch.samples else watch.reason,
+                    metric_names=dict(self._adapter.metric_names),
                     gpu_reason=gpu_reason,
                 ),
             )

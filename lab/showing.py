@@ -110,10 +110,11 @@ def describe_launch(look: Look, out: Console) -> None:
         out.print(Text(f"{name}:\n{text.rstrip()}"), soft_wrap=True)
     table = Table("condition", "wanted", "how", "by", "why it has to be equal", box=None, header_style="bold")
     for setting in launch.settings:
-        value = "left to the engine" if setting.wanted is None else str(setting.wanted).lower()
+        wanted = setting.wanted
+        value = "left to the engine" if wanted is None else str(wanted).lower() if isinstance(wanted, bool) else wanted
         by = " ".join(setting.words)
         note = f"{by}; {setting.note}" if by and setting.note else by or setting.note or ""
-        table.add_row(setting.condition, value, setting.how, Text(note), WHY[setting.condition])
+        table.add_row(setting.condition, str(value), setting.how, Text(note), WHY[setting.condition])
     _wide(out).print(table)
 
 
@@ -322,6 +323,10 @@ def ladder_words(workload: Workload) -> str:
 def shell_words(command: tuple[str, ...]) -> str:
     """A command as one would type it; placeholders in angle brackets stay readable."""
     return " ".join(f"'{word}'" if " " in word else word for word in command)
+
+
+def _plain(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value).lower()
 
 
 def _wide(out: Console) -> Console:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -27,6 +28,8 @@ QUIET_VARIABLES = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_T
 
 POLL_EVERY_S = 0.01
 LOG_LINES = 12
+ERROR_LINE = re.compile(r"\b(ValueError|RuntimeError|OSError|MemoryError|OutOfMemoryError|KeyError): \S")
+"""The line of a Python traceback that says what went wrong."""
 
 
 def child_environment(**extra: str) -> dict[str, str]:
@@ -155,8 +158,13 @@ class EngineProcess:
 
     def last_words(self) -> str:
         """The last lines of its log, indented."""
-        lines = self.log()[-20_000:].splitlines()
-        return "\n".join(f"  {line[:300]}" for line in lines[-LOG_LINES:]) or "  (the log is empty)"
+        whole = self.log().splitlines()
+        lines = whole[-LOG_LINES:]
+        # engines often end with a traceback that says less than an error further up
+        told = next((line for line in reversed(whole) if ERROR_LINE.search(line)), None)
+        if told is not None and told not in lines:
+            lines = [told, "…", *lines]
+        return "\n".join(f"  {line[:300]}" for line in lines) or "  (the log is empty)"
 
     def stop(self) -> None:
         """Stop the engine and every process it started."""

@@ -20,6 +20,7 @@ from lab.records import (
     CacheState,
     Certificate,
     Concern,
+    EngineUse,
     EvidenceGrade,
     GpuUse,
     HostUse,
@@ -223,6 +224,8 @@ class PublicRun(Frozen):
     """What the team declared of the machine."""
     host_use: HostUse | None = None
     """What its CPUs did; None: nobody looked."""
+    engine_use: EngineUse | None = None
+    """What its engine's counters said; None: nothing was scraped."""
     gpu_use: GpuUse | None = None
     """What its GPUs did; None: none was seen."""
     command: tuple[Argument, ...]

@@ -165,6 +165,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         isolation=spec.isolation,
         host_use=_rounded_fields(record.host_use),
         gpu_use=_rounded_fields(record.gpu_use),
+        engine_use=_rounded_fields(record.engine_use),
         command=record.launch.command,
         path=path_of(record),
     )

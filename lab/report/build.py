@@ -224,6 +224,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         *(((t("card-phases"), phases, ""),) if phases else ()),
         (t("card-support"), columns.support(run, t), ""),
         (t("card-isolation"), columns.isolation(run, t), ""),
+        *(((t("card-engine-use"), columns.engine_use(run.engine_use, t), ""),) if run.engine_use else ()),
         *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
         (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),

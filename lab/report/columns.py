@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lab.publish.evidence import PublicRun
-from lab.records import GpuUse, MachineClass
+from lab.records import EngineUse, GpuUse, MachineClass
 from lab.report.loads import ladder, slo_text
 from lab.report.messages import Messages
 from lab.report.numbers import count, percent, plain, significant
@@ -186,6 +186,24 @@ def isolation(run: PublicRun, t: Messages) -> str:
         engine=cores(use.engine_cores_mean),
     )
     return t("isolation-value", declared=declared, measured=measured)
+
+
+def engine_use(use: EngineUse, t: Messages) -> str:
+    """What the engine's own counters said under load; what it does not expose says so."""
+
+    def said(value: float | None, form: Callable[[float], str]) -> str:
+        return t("not-exposed") if value is None else form(value)
+
+    return t(
+        "engine-use-value",
+        running=said(use.running_max, count),
+        waiting=said(use.waiting_max, count),
+        kv=said(use.kv_use_max, percent),
+        prefix=said(use.prefix_hit_share, percent),
+        preemptions=said(use.preemptions, count),
+        prompt=said(use.prompt_tokens, count),
+        generated=said(use.generated_tokens, count),
+    )
 
 
 def gpu_use(use: GpuUse, t: Messages) -> str:

@@ -30,6 +30,18 @@ def test_an_engine_that_dies_while_starting_shows_its_last_words(tmp_path: Path)
     assert "out of memory: 3 of 7 layers" in death.value.what
 
 
+def test_the_error_further_up_is_shown_with_the_last_lines(tmp_path: Path) -> None:
+    code = "print('ValueError: the head size 7 is odd'); print('noise\\n' * 40, end=''); raise SystemExit('failed')"
+    with (
+        EngineProcess(ADAPTER, python(code), free_port(), tmp_path / "log") as engine,
+        pytest.raises(EngineDied) as end,
+    ):
+        engine.wait_ready()
+    lines = [line.strip() for line in end.value.what.splitlines()]
+    assert lines[1:4] == ["ValueError: the head size 7 is odd", "…", "noise"]
+    assert lines[-1] == "failed"
+
+
 class Quiet(Reference):
     start_idle_limit_s = 0.3
 

@@ -731,6 +731,8 @@ isolation-exclusive = nothing else runs
 isolation-shared = the machine is shared
 isolation-not-measured = not measured
 isolation-measured = others used { $before } cores before the launch, { $during } under load, { $after } after the stop; the engine used { $engine } under load
+card-engine-use = The engine's own counters under load
+engine-use-value = most requests in work { $running }, waiting { $waiting }; KV cache in use up to { $kv }; prompt tokens from the prefix cache { $prefix }; preemptions { $preemptions }; tokens read { $prompt }, written { $generated } (warm-up included)
 card-gpu-use = GPUs under load
 gpu-use-value = { $gpus } seen; the engine's own process { $seen ->
     [yes] was seen computing

@@ -719,6 +719,8 @@ isolation-exclusive = ほかには何も動かない
 isolation-shared = マシンは共用
 isolation-not-measured = 未測定
 isolation-measured = ほかのプロセスの使用コア数は起動前 { $before }、負荷中 { $during }、停止後 { $after }、エンジンは負荷中 { $engine }
+card-engine-use = 負荷中のエンジン自身の計数
+engine-use-value = 処理中の最大要求数 { $running }、待機 { $waiting }、KV キャッシュ使用率 最大 { $kv }、プレフィックスキャッシュから得た入力トークン { $prefix }、退避 { $preemptions }、読んだトークン { $prompt }、書いたトークン { $generated }（ウォームアップを含む）
 card-gpu-use = 負荷中の GPU
 gpu-use-value = { $gpus } 基を確認。エンジン自身のプロセスの計算は{ $seen ->
     [yes] 確認済み
