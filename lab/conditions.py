@@ -164,5 +164,5 @@ def agree(condition: Condition, one: Value, other: Value) -> bool:
 
 
 def _format(word: str) -> str:
-    folded = word.strip().lower()
+    folded = word.strip().lower().removeprefix("torch.")
     return _ONE_FORMAT.get(folded, folded)

@@ -19,7 +19,7 @@ from lab.checks import CheckName, Consequence, needed, rule_of
 from lab.conditions import DECIDE, Condition, Value, agree
 from lab.evidence import RunRecord
 from lab.records import CacheState, EvidenceGrade, How, MachineClass, RunId, RunState
-from lab.rules import Role, compare
+from lab.rules import Role, compare, looked_at
 from lab.spec import Frozen, Workload, digest
 
 Result = Literal["pass", "fail", "not-exposed"]
@@ -154,7 +154,7 @@ def side_of(record: RunRecord, grade: EvidenceGrade) -> Side:
     return Side(
         run_id=record.run_id,
         measured=record.status.state is RunState.MEASURED,
-        asked=record.spec.model_dump(mode="json"),
+        asked=looked_at(record.spec.model_dump(mode="json")),
         engine_version=launch.engine_version if launch else None,
         wanted={one.condition: comparable(one.wanted) for one in settings},
         how={one.condition: one.how for one in settings},
@@ -427,7 +427,7 @@ def _word(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return str(value.get("name") or ", ".join(f"{key} {one}" for key, one in value.items()))
+        return str(value.get("name") or ", ".join(f"{key} {one}" for key, one in value.items() if one is not None))
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return None if value is None else str(value)

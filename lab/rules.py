@@ -98,10 +98,20 @@ def compare(wholes: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
     """The same for specs as plain data, as public evidence holds them."""
     found = []
     for field, rule in RULES.items():
+        if rule.role is Role.IGNORED:
+            continue
         values = tuple(_at(whole, field) for whole in wholes)
-        if rule.role is not Role.IGNORED and any(value != values[0] for value in values):
+        if any(value != values[0] for value in values):
             found.append(Difference(field=field, values=values, rule=rule))
     return tuple(found)
+
+
+def looked_at(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a spec as plain data that a rule looks at: those that are ignored whole are left out."""
+    return {name: value for name, value in whole.items() if name not in _IGNORED}
+
+
+_IGNORED = frozenset(path for path, rule in RULES.items() if rule.role is Role.IGNORED)
 
 
 def subject(specs: Sequence[RunSpec]) -> str | None:

@@ -405,7 +405,7 @@ def test_power_refuses_what_makes_no_sense() -> None:
     refused(lab("quality", "power", "--margin", "5"), "margin has to be above 0 and below 1, got 5")
     refused(lab("quality", "power", "--discordance", "0"), "discordance has to be above 0")
     refused(lab("quality", "power", "--items", "0"), "items has to be 1 or more")
-    refused(lab("quality", "power", "--suite", "smoke-min"), "did you mean smoke-mini?")
+    refused(lab("quality", "power", "--suite", "smoke-min"), "did you mean 'smoke-mini'?")
     refused(lab("quality", "power", "--suite", "smoke-mini", "--items", "9"), "give one of them")
 
 

@@ -71,6 +71,27 @@ def test_prefix_caching_is_what_differs(report: tuple[EvidenceStore, Path]) -> N
     assert {record.cached_tokens for record in off} <= {0, None}
 
 
+def test_preflight_saw_what_llama_cpp_does(report: tuple[EvidenceStore, Path]) -> None:
+    store, _ = report
+    on, off = (store.read(run_id) for run_id in store.run_ids()[:2])
+    for record in (on, off):
+        assert record.launch is not None
+        seen = {check.name: check for check in record.launch.capabilities.checks}
+        passed = ("models", "tokenize", "prompt-tokens", "exact-length", "stream-dialect", "kv-capacity",
+                  "context-limit", "neutral-sampling", "logprobs", "json-schema", "unknown-field",
+                  "prefix-cache")  # fmt: skip
+        assert {name: seen[name].result for name in passed} == dict.fromkeys(passed, "pass"), seen
+        assert (seen["echo"].result, "echo ignored with max_tokens 0" in seen["echo"].detail) == ("fail", True)
+        assert "exceeds the available context size" in seen["context-limit"].detail
+        assert seen["kv-capacity"].counts == (4096,)  # 4 slots of 1024
+        assert seen["thinking"].result == "not-exposed"
+    assert on.launch is not None and off.launch is not None
+    counts = [launch.capabilities.check("prompt-tokens") for launch in (on.launch, off.launch)]
+    assert counts[0] and counts[1] and counts[0].counts == counts[1].counts
+    done = lab("match", on.run_id, off.run_id, "--runs-dir", str(store.root))
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_pages_say_what_was_run_and_rank_nothing(report: tuple[EvidenceStore, Path]) -> None:
     store, folder = report
     for lang, missing in (("en", "Not measured here"), ("ja", message("ja", "not-measured"))):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.checks import CheckName
-from lab.conditions import Condition
+from lab.conditions import Condition, agree
 from lab.evidence import EvidenceStore
 from lab.match import MUST_BE_KNOWN, Kind, Mismatch, Side, Topic, comparable, match, own_reasons, refusals, side_of
 from lab.plan import RunPlan
@@ -16,6 +16,7 @@ from lab.records import EvidenceGrade, How
 from lab.run import run_one
 from lab.spec import LaunchProfile
 from tests.report.report_examples import run
+from tests.test_cli import lab
 
 READ_BACK = {
     Condition.KV_CACHE_DTYPE: "F16",
@@ -195,6 +196,23 @@ def test_a_run_that_was_not_measured_is_beside_nothing() -> None:
     assert only(match([side(measured=False)])).kind is Kind.NOT_MEASURED
 
 
+@pytest.mark.parametrize(
+    ("condition", "one", "other", "same"),
+    [
+        ("kv_cache_dtype", "F16", "float16", True),
+        ("kv_cache_dtype", "F16", "FP8", False),
+        ("compute_dtype", "bfloat16", "torch.bfloat16", True),
+        ("kv_cache_tokens", 10000, 9810, True),
+        ("kv_cache_tokens", 10000, 9790, False),
+        ("max_num_seqs", 100, 99, False),
+        ("prefix_caching", True, 1, False),
+        ("memory_fraction", 0.9, 0.9, True),
+    ],
+)
+def test_values_agree_by_what_they_mean(condition: str, one: Any, other: Any, same: bool) -> None:
+    assert agree(Condition(condition), one, other) is same
+
+
 def test_words_that_could_name_a_place_are_compared_and_published_as_their_digest() -> None:
     assert (comparable("bfloat16"), comparable(True), comparable(0.9), comparable(None)) == (
         "bfloat16",
@@ -206,13 +224,25 @@ def test_words_that_could_name_a_place_are_compared_and_published_as_their_diges
     assert str(hidden).startswith("sha256:") and hidden == comparable("/home/somebody/template.jinja")
 
 
-def test_public_evidence_gives_the_same_side_as_the_bundle(
+def test_public_evidence_gives_the_same_side_as_the_bundle_and_the_command_line_the_same_answer(
     store: EvidenceStore, small_plan: tuple[RunPlan, Any]
 ) -> None:
-    record = run_one(small_plan[0].runs[0], store)
+    planned = small_plan[0].runs[0]
+    record = run_one(planned, store)
     private = side_of(record, grade_of(record)[0])
     public = project(store, record.run_id)
     assert public.side == private
     assert {check.name for check in public.checks} == set(CheckName)
     assert type(public).model_validate_json(public.model_dump_json()).side == private
     assert refusals(match([private])) == ()
+
+    done = lab("match", record.run_id, "--runs-dir", str(store.root))
+    assert (done.returncode, "comparable: nothing stands against it" in done.stdout) == (0, True)
+    other = planned.spec.model_copy(update={"context_limit": 512})
+    unmeasured = store.create(other, plan="small", plan_digest="p-1", match_id="m-1", varied=())
+    done = lab("match", record.run_id, unmeasured, "--runs-dir", str(store.root))
+    assert done.returncode == 1
+    assert done.stdout.startswith("not comparable: these runs may not stand side by side")
+    assert done.stdout.index("1024 / 512") < done.stdout.index("not measured to its end")
+    done = lab("match", "r-nosuchrun2", "--runs-dir", str(store.root))
+    assert (done.returncode, "no run r-nosuchrun2" in done.stderr) == (2, True)

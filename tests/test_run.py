@@ -14,10 +14,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from lab.endpoint import Endpoint
+from lab.engines import ENGINES
 from lab.errors import EngineDied, LabError, ParamsError
 from lab.evidence import EvidenceStore
 from lab.plan import RunPlan, load_plan
-from lab.records import Outcome, RunState
+from lab.publish.projection import project
+from lab.records import Effective, Outcome, RunState
 from lab.run import PROGRESS_VARIABLE, RunEvent, open_run, run_one, run_plan
 from tests.conftest import SMALL_PLAN
 
@@ -99,6 +102,35 @@ def test_what_a_launch_starts_from_is_asked_arranged_and_recorded(store: Evidenc
     path.write_text(SMALL_PLAN + "cache_tier: download\n", encoding="utf-8")
     with pytest.raises(ParamsError, match="none has no weights to fetch"):
         run_one(load_plan(path).runs[0], store)
+
+
+def test_a_workload_that_the_engine_cannot_do_drives_no_load_and_gives_no_number(
+    store: EvidenceStore, plan_folder: Path
+) -> None:
+    path = plan_folder / "small.yaml"
+    known_timing = SMALL_PLAN.splitlines()[2]
+    schemas = "workload: {use: structured-output, concurrency: [1], requests_per_level: 4}"
+    path.write_text(SMALL_PLAN.replace(known_timing, schemas), encoding="utf-8")
+    record = run_one(load_plan(path).runs[0], store)
+    assert record.status.state is RunState.MEASURED
+    assert (record.not_supported, record.levels) == ("json-schema", ())
+    assert store.requests(record.run_id) == ()
+    assert project(store, record.run_id).levels == ()
+
+
+def test_an_engine_that_dies_in_preflight_ends_the_run_with_that_reason(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(endpoint: Endpoint, log: str) -> tuple[Effective, ...]:
+        engines_of(psutil.Process())[0].kill()
+        return ()
+
+    run = open_run(small_plan[0].runs[0], store)
+    monkeypatch.setattr(ENGINES["reference"], "read_back", kill)  # the last thing before the first question
+    with pytest.raises(EngineDied, match="ended during preflight"):
+        run.prepare()
+    assert store.status(run.run_id).state is RunState.FAILED
+    assert "during preflight (signal 9)" in (store.status(run.run_id).reason or "")
 
 
 def test_steps_out_of_order_get_a_sentence(store: EvidenceStore, small_plan: tuple[RunPlan, Path]) -> None:

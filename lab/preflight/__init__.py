@@ -1,8 +1,8 @@
 """Probes a running engine before anything is measured: what it does, not what its manual says.
 
 Each check of `lab.checks.CHECKS` is asked once and ends as pass, fail or not exposed. On an engine whose answers
-carry meaning that is about 45 requests with some 350 tokens of answers, one prompt beyond the context limit and up
-to seven of half of it; an engine of seeded text is asked about 25. Nothing waits longer than its own limit.
+carry meaning that is about 45 requests with some 350 tokens of answers, one prompt beyond the context limit and three
+to seven of a third of it; an engine of seeded text is asked about 20. Nothing waits longer than its own limit.
 """
 
 from __future__ import annotations

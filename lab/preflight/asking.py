@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from lab.endpoint import Answer, Endpoint
@@ -12,6 +12,7 @@ from lab.engines.base import Adapter
 from lab.errors import EndpointError
 from lab.load import sse
 from lab.load.answer import error_words, read_answer
+from lab.load.prompts import PATHS
 from lab.load.spool import Exchange
 from lab.records import Effective, RequestRecord
 from lab.spec import RunSpec, Sampling
@@ -122,17 +123,23 @@ class Engine:
         spec: what is about to be run.
         effective: what was read back from it.
         deadline: second of `time.monotonic` after which nothing more is asked.
+        route: which route is asked; None: the one that the workload drives.
     """
 
     adapter: Adapter
     endpoint: Endpoint
     spec: RunSpec
     effective: tuple[Effective, ...] = ()
-    deadline: float = field(default=float("inf"))
+    deadline: float = float("inf")
+    route: Literal["chat", "completions"] | None = None
 
     def until(self, deadline: float) -> Engine:
         """The same engine, asked until `deadline` at most."""
         return replace(self, deadline=min(deadline, self.deadline))
+
+    def on_chat(self) -> Engine:
+        """The same engine, asked by its chat route whatever the workload drives."""
+        return replace(self, route="chat")
 
     def remaining_s(self) -> float:
         """Seconds left; raises EndpointError when there are none."""
@@ -153,28 +160,35 @@ class Engine:
         """One message, begun so that no load knows it."""
         return [{"role": "user", "content": f"{FIRST_WORD}: {text}"}]
 
-    def chat(self, messages: Messages, tokens: int, *, sampling: dict[str, Any] | None = None, **fields: Any) -> Reply:
-        """Ask the chat route, not streamed.
+    def ask(self, messages: Messages, tokens: int, *, sampling: dict[str, Any] | None = None, **fields: Any) -> Reply:
+        """Ask for an answer that is not streamed, by the route that is driven.
 
         Args:
-            messages: the conversation.
+            messages: the conversation; the completions route gets its texts as one.
             tokens: the most tokens of the answer.
             sampling: fields of the sampling; None: neutral, every one of them.
             **fields: further fields of the request.
         """
-        return self._ask(
-            self.adapter.api_path + "/chat/completions", self.chat_body(messages, tokens, sampling) | fields
-        )
+        return self._ask(self._path, self.body(messages, tokens, sampling) | fields)
 
-    def chat_body(self, messages: Messages, tokens: int, sampling: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The request of `chat` as data."""
+    def body(self, messages: Messages, tokens: int, sampling: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The request of `ask` as data."""
+        chat: dict[str, Any] = {"messages": list(messages), **self.adapter.template_fields(self.spec).body}
+        plain = {"prompt": "\n".join(str(message["content"]) for message in messages)}
         return {
             "model": self.adapter.served_name(self.spec),
-            "messages": list(messages),
+            **(plain if self._route == "completions" else chat),
             **(self.neutral() if sampling is None else sampling),
-            **self.adapter.template_fields(self.spec).body,
             **self.adapter.length_fields(tokens, exact=False).body,
         }
+
+    @property
+    def _route(self) -> Literal["chat", "completions"]:
+        return self.route or self.spec.workload.endpoint
+
+    @property
+    def _path(self) -> str:
+        return self.adapter.api_path + PATHS[self._route]
 
     def complete(self, prompt: str, tokens: int, **fields: Any) -> Reply:
         """Ask the completions route, not streamed."""
@@ -182,20 +196,20 @@ class Engine:
         return self._ask(self.adapter.api_path + "/completions", body | fields)
 
     def stream(self, body: dict[str, Any], tokens: int, *, exact: bool) -> RequestRecord:
-        """One streamed chat answer, judged as the load judges it; its times mean nothing."""
+        """One streamed answer, judged as the load judges it; its times mean nothing."""
         answer = self._stream(body)
         exchange = Exchange(level=0, index=0, warmup=False, intended_s=0.0, end_s=0.0, status=answer.status)
         exchange.packets, exchange.arrivals = [answer.body], [0.0]
         return read_answer(exchange, asked_tokens=tokens, exact=exact)
 
     def stream_events(self, body: dict[str, Any]) -> tuple[int, list[str]]:
-        """Status, and the data of every event of one streamed chat answer."""
+        """Status, and the data of every event of one streamed answer."""
         answer = self._stream(body)
         return answer.status, [event.data.strip() for event in sse.parse([answer.body], [0.0])]
 
     def _stream(self, body: dict[str, Any]) -> Answer:
         whole = {**body, "stream": True, "stream_options": {"include_usage": True}}
-        return self.endpoint.post(self.adapter.api_path + "/chat/completions", whole, timeout_s=self.remaining_s())
+        return self.endpoint.post(self._path, whole, timeout_s=self.remaining_s())
 
     def _ask(self, path: str, body: dict[str, Any]) -> Reply:
         start_s = time.monotonic()

@@ -12,7 +12,7 @@ from lab.load.prompts import WORDS
 from lab.preflight.asking import Engine, Seen
 
 MOST_WORDS = 2048
-"""Length of the probed prompt where the context has room for twice as much."""
+"""Length of the probed prompt where the context has room for three times as much: a word may be several tokens."""
 
 ROUNDS = 3
 """Pairs of a fresh prompt and its repetition, where only times can tell."""
@@ -64,14 +64,14 @@ def _judge(expected: bool | None, hit: bool, words: str, counts: tuple[int, ...]
 
 def _fresh(engine: Engine) -> str:
     """Words nobody has sent before, this server's earlier runs included."""
-    words = min(MOST_WORDS, engine.spec.context_limit // 2)
+    words = min(MOST_WORDS, engine.spec.context_limit // 3)
     draw = random.Random(secrets.token_bytes(16))
     return " ".join((secrets.token_hex(4), *draw.choices(WORDS, k=max(1, words - 8))))
 
 
 def _ask(engine: Engine, prompt: str) -> tuple[int | None, float, int | None]:
     """Prompt tokens, seconds of an answer of one token, and cached tokens where they are counted."""
-    reply = engine.chat(engine.user(prompt), 1)
+    reply = engine.ask(engine.user(prompt), 1)
     if not reply.ok:
         raise EndpointError(f"the long prompt was not answered: {reply.said()}")
     cached = reply.count("prompt_tokens_details", "cached_tokens")

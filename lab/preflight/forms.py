@@ -43,9 +43,10 @@ def json_schema(engine: Engine) -> Seen:
     """Whether a schema is followed."""
     import jsonschema
 
+    engine = engine.on_chat()
     shape = {"type": "json_schema", "json_schema": {"name": "preflight", "strict": True, "schema": SCHEMA}}
     question = "how many wheels has a bicycle, and has it an engine? Tell a long story about it."
-    reply = engine.chat(engine.user(question), MOST_TOKENS, response_format=shape)
+    reply = engine.ask(engine.user(question), MOST_TOKENS, response_format=shape)
     if not reply.ok:
         return Seen("fail", f"refused, {reply.said()}")
     if reply.finish_reason == "length":
@@ -61,10 +62,11 @@ def json_schema(engine: Engine) -> Seen:
 
 def tool_call(engine: Engine) -> Seen:
     """Whether a call comes back parsed."""
+    engine = engine.on_chat()
     question = engine.user("what is the weather in Rome? Use the tool.")
     said: list[str] = []
     for choice in ("required", "auto"):
-        reply = engine.chat(question, MOST_TOKENS, tools=[TOOL], tool_choice=choice)
+        reply = engine.ask(question, MOST_TOKENS, tools=[TOOL], tool_choice=choice)
         if reply.ok:
             return _called(reply, choice, said)
         said.append(f"tool_choice {choice}: {reply.said()}")
@@ -73,7 +75,7 @@ def tool_call(engine: Engine) -> Seen:
 
 def unknown_field(engine: Engine) -> Seen:
     """What it does with a field nobody knows."""
-    reply = engine.chat(engine.user("say yes."), 1, lab_preflight_unknown=1)
+    reply = engine.ask(engine.user("say yes."), 1, lab_preflight_unknown=1)
     if reply.ok:
         return Seen("pass", "ignored")
     return Seen("pass" if reply.refused else "fail", f"refused, {reply.said()}" if reply.refused else reply.said())
@@ -81,7 +83,7 @@ def unknown_field(engine: Engine) -> Seen:
 
 def stream_dialect(engine: Engine) -> Seen:
     """How its stream is made: first chunk, end, usage, tokens a chunk, name of the reasoning field."""
-    body = engine.chat_body(engine.user("count to ten."), 8)
+    body = engine.body(engine.user("count to ten."), 8)
     status, events = engine.stream_events(body)
     chunks = [chunk for chunk in map(_object, events) if chunk]
     if status != 200 or not chunks:
@@ -92,6 +94,7 @@ def stream_dialect(engine: Engine) -> Seen:
     finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
     usage = next((chunk["usage"] for chunk in reversed(chunks) if isinstance(chunk.get("usage"), dict)), None)
     bearing = sum(bool(delta.get("content") or _reasoning(delta)) for delta in deltas)
+    bearing += sum(bool(choice.get("text")) for choice in choices)  # the completions route has no deltas
     tokens = usage.get("completion_tokens") if usage else None
     first = deltas[0] if deltas else {}
     words = [
@@ -112,7 +115,7 @@ def thinking(engine: Engine) -> Seen:
         return Seen("not-exposed", "the plan says nothing about thinking")
     if engine.adapter.template_fields(engine.spec).not_expressible:
         return Seen("fail", "the engine takes no chat_template_kwargs")
-    reply = engine.chat(engine.user("what is 17 plus 4?"), MOST_TOKENS)
+    reply = engine.on_chat().ask(engine.user("what is 17 plus 4?"), MOST_TOKENS)
     if not reply.ok:
         return Seen("fail", reply.said())
     name = _reasoning(reply.message) or ("<think>" if "<think>" in reply.text else "")

@@ -59,7 +59,7 @@ def prompt_tokens(engine: Engine) -> Seen:
     counted: list[int] = []
     refused = []
     for number, messages in enumerate(CONVERSATIONS, 1):
-        reply = engine.chat(messages, 1)
+        reply = engine.ask(messages, 1)
         got = reply.count("prompt_tokens")
         if reply.ok and got is None:
             return Seen("not-exposed", "the server sends no usage")
@@ -71,10 +71,11 @@ def prompt_tokens(engine: Engine) -> Seen:
         return Seen("not-exposed", "; ".join(refused)[:400])
     counts = (PROMPT_SET, *counted)
     detail = [f"set {PROMPT_SET}: {', '.join(map(str, counted))} tokens", *refused]
-    tool = engine.chat(TOOL_TURN, 1)
-    tool_count = tool.count("prompt_tokens")
-    detail.append(f"with a tool message {tool_count}" if tool_count else f"no tool message, {tool.said()}")
-    doubled = _doubled(engine, None if refused else counted[0])
+    if chat := engine.spec.workload.endpoint == "chat":
+        tool = engine.ask(TOOL_TURN, 1)
+        tool_count = tool.count("prompt_tokens")
+        detail.append(f"with a tool message {tool_count}" if tool_count else f"no tool message, {tool.said()}")
+    doubled = _doubled(engine, counted[0] if chat and not refused else None)
     return Seen("fail" if doubled else "pass", "; ".join([doubled, *detail] if doubled else detail), counts)
 
 
@@ -87,11 +88,11 @@ def exact_length(engine: Engine) -> Seen:
         if fields.not_expressible:
             return Seen("not-exposed", "the engine has no field for it")
         messages = engine.user(f"count slowly from {tokens}.")
-        reply = engine.chat(messages, tokens, **fields.body)
+        reply = engine.ask(messages, tokens, **fields.body)
         count = reply.count("completion_tokens")
         if not reply.ok or count is None:
             return Seen("fail" if not reply.ok else "not-exposed", f"{reply.said()}, no usage")
-        record = engine.stream(engine.chat_body(messages, tokens) | fields.body, tokens, exact=True)
+        record = engine.stream(engine.body(messages, tokens) | fields.body, tokens, exact=True)
         got += [count, record.completion_tokens or 0]
         if (count, reply.finish_reason) != (tokens, "length"):
             wrong.append(f"asked for {tokens} tokens: {count}, finish_reason {reply.finish_reason}")
@@ -115,7 +116,7 @@ def context_limit(engine: Engine) -> Seen:
         return Seen("pass" if stated else "not-exposed", f"{words}; longer than {LONGEST_PROBED}, not tried out")
     # a word is at least one token
     text = " ".join(WORDS[i % len(WORDS)] for i in range(limit + limit // 8 + 8))
-    reply = engine.chat(engine.user(text), 1)
+    reply = engine.ask(engine.user(text), 1)
     if reply.refused:
         return Seen("pass", f"{words}; a longer prompt is refused, {reply.said()}", tuple(stated.values()))
     if reply.status != 200:
@@ -143,7 +144,8 @@ def _doubled(engine: Engine, first_count: int | None) -> str:
     """Why a token in front seems to stand there twice; empty when nothing says so."""
     ids = None
     try:
-        ids = engine.adapter.chat_token_ids(engine.endpoint, CONVERSATIONS[0], engine.spec)
+        if first_count is not None:
+            ids = engine.adapter.chat_token_ids(engine.endpoint, CONVERSATIONS[0], engine.spec)
         plain = engine.adapter.count_tokens(engine.endpoint, PLAIN)
     except EndpointError:
         plain = None

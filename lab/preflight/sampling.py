@@ -62,7 +62,7 @@ def repeat(engine: Engine) -> Seen:
 
 
 def _text(engine: Engine, prompt: str, sampling: dict[str, object] | None = None) -> str:
-    reply = engine.chat(engine.user(prompt), TOKENS, sampling=sampling)
+    reply = engine.ask(engine.user(prompt), TOKENS, sampling=sampling)
     if not reply.ok:
         raise EndpointError(f"a text was asked for and none came: {reply.said()}")
     return _all_of(reply)

@@ -43,7 +43,7 @@ def echo(engine: Engine) -> Seen:
 
 def logprobs(engine: Engine) -> Seen:
     """Whether a chat answer brings a logprob for each of its tokens."""
-    reply = engine.chat(engine.user("say yes."), 2, logprobs=True, top_logprobs=2)
+    reply = engine.on_chat().ask(engine.user("say yes."), 2, logprobs=True, top_logprobs=2)
     if not reply.ok:
         return Seen("not-exposed" if reply.refused else "fail", reply.said())
     held = reply.choice.get("logprobs")

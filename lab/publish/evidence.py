@@ -6,13 +6,13 @@ listed cannot be published, because there is nowhere to put it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from lab.checks import CheckName
 from lab.conditions import Condition
-from lab.match import Result, Side
+from lab.match import PUBLIC_WORD, Result, Side
 from lab.quality.paired import Paired
 from lab.quality.path import Contrast, Lane, PathId, QualityPath
 from lab.records import (
@@ -34,6 +34,7 @@ from lab.records import (
     Summary,
     Unscored,
 )
+from lab.rules import looked_at
 from lab.spec import (
     CacheTier,
     Frozen,
@@ -57,7 +58,7 @@ Source = Annotated[str, StringConstraints(max_length=340, pattern=r"^[^<>\x00-\x
 Argument = Annotated[str, StringConstraints(max_length=120, pattern=r"^[A-Za-z0-9 ._:=,+\-{}\[\]\"<>]*$")]
 """One argument of a redacted command; a path is `<model>`, a port `<port>`."""
 
-Setting = bool | int | float | Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-:=,]{0,60}$")]
+Setting = bool | int | float | Annotated[str, StringConstraints(pattern=f"^{PUBLIC_WORD.pattern}$")]
 """Value of a condition; words that could name something private are there as their digest."""
 
 
@@ -232,7 +233,7 @@ class PublicRun(Frozen):
     @property
     def side(self) -> Side:
         """What is compared of this run; the same that its private bundle gives."""
-        asked: dict[str, Any] = self.model_dump(mode="json", include=set(_ASKED))
+        asked = looked_at(self.model_dump(mode="json", include=set(_ASKED)))
         return Side(
             run_id=self.run_id,
             measured=True,

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lab.match import refusals
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
 from lab.report import columns, ladders, quality, tables
@@ -21,6 +22,7 @@ from lab.report.charts import figures
 from lab.report.checklist import answers, compared
 from lab.report.messages import LANGS, Messages, messages
 from lab.report.numbers import count, significant
+from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
 from lab.report.typeface import face_css
 from lab.roster import ON_TABLE, find
@@ -99,6 +101,7 @@ def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ..
     checked = tuple(run for run in matched if not _on_table(run))
     instrument = tuple(run for run in runs if run.instrument)
     anchor = Anchors()
+    reasons = reasons_of(matched)
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     return {
         "t": t,
@@ -107,15 +110,15 @@ def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ..
         "weeks": sorted({run.week for run in runs}),
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
         "answer": _answer(runs, t),
-        "caveats": _caveats(runs, t),
+        "caveats": _caveats(runs, reasons, t),
         "columns": columns.fixed_columns(runs, t),
         "equal": columns.equal_fields(checked, t) if checked else None,
         "tables": {
             "checklist": tables.checklist_table(answers(runs), t),
-            "comparison": tables.comparison_table(runs, t),
+            "comparison": tables.comparison_table(runs, reasons, t),
             "traits": tables.traits_table(t),
             "patterns": tables.patterns_table(t),
-            "pipeline": tables.pipeline_table(checked, t, anchor),
+            "pipeline": tables.pipeline_table(checked, reasons, t, anchor),
             "preparation": tables.preparation_table(matched, t, anchor),
             "throughput": ladders.throughput_table(matched, t),
             "latency": ladders.latency_table(matched, t),
@@ -151,7 +154,7 @@ def _answer(runs: Runs, t: Messages) -> str:
     return t("answer-some", measured=measured, missing=absent) if absent else t("answer-all", measured=measured)
 
 
-def _caveats(runs: Runs, t: Messages) -> list[str]:
+def _caveats(runs: Runs, reasons: Reasons, t: Messages) -> list[str]:
     matched = compared(runs)
     if not runs:
         return [t("caveat-nothing")]
@@ -165,6 +168,8 @@ def _caveats(runs: Runs, t: Messages) -> list[str]:
         caveats.append(t("caveat-one-launch") if len(once) == len(specs) else t("caveat-some-launches"))
     if any(not level.valid for run in matched for level in run.levels):
         caveats.append(t("caveat-invalid"))
+    if any(map(refusals, reasons.values())):
+        caveats.append(t("caveat-not-comparable"))
     if any(run.certificate is None for run in matched):
         caveats.append(t("caveat-no-certificate"))
     return [*caveats, t("caveat-conditions")]
@@ -234,6 +239,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         "grade": run.grade.value,
         "grade_reason": run.grade_reason,
         "facts": facts,
+        "tables": tuple(filter(None, (conditions_table(run, t), checks_table(run, t)))),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from lab.match import own_reasons, refusals
 from lab.metrics.stats import interval_over_launches
 from lab.publish.evidence import PublicLevel, PublicPreparation, PublicRun
 from lab.records import Concern, ConcernCode, Outcome
@@ -65,8 +66,10 @@ def badge(run: PublicRun, t: Messages) -> Text:
 
 
 def run_cell(run: PublicRun, t: Messages) -> Cell:
-    """The heading of a row that belongs to one run."""
-    return Cell(lines=(link(run), badge(run, t), Text(text=series_label(run))))
+    """The heading of a row that belongs to one run; one that may stand beside no other says so wherever it stands."""
+    alone = refusals(own_reasons(run.side))
+    warning = (Text(text=t("not-comparable"), style="missing"),) if alone else ()
+    return Cell(lines=(link(run), badge(run, t), Text(text=series_label(run)), *warning))
 
 
 def success_cell(levels: Sequence[PublicLevel], t: Messages) -> Cell:

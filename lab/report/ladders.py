@@ -5,7 +5,7 @@ A level that must not be read keeps its row and shows why instead of its numbers
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from lab.publish.evidence import PublicLevel, PublicRun
 from lab.records import Structured
@@ -28,6 +28,7 @@ from lab.report.grid import Cell, Row, Table, Text, missing, number
 from lab.report.loads import Load, level_at, levels_of, load_cell, slo_text
 from lab.report.messages import Messages
 from lab.report.numbers import count, milliseconds, significant
+from lab.report.reasons import not_supported
 
 Fill = Callable[[PublicRun, PublicLevel, Load], tuple[Cell, ...]]
 """The cells of a readable level, from the third column on."""
@@ -52,7 +53,8 @@ def throughput_table(runs: Runs, t: Messages) -> Table:
 
     keys = ["success", "output-tok-s", "interval-output", "output-tok-s-whole", "request-rps"]
     keys += ["goodput"] if promised else []
-    return _ladder("throughput-table", "throughput-caption", tuple(map(t, keys)), runs, fill, t)
+    found = _ladder("throughput-table", "throughput-caption", tuple(map(t, keys)), runs, fill, t)
+    return found.model_copy(update={"rows": (*found.rows, *_not_supported(runs, 1 + len(keys), t))})
 
 
 def latency_table(runs: Runs, t: Messages) -> Table:
@@ -142,6 +144,15 @@ def _ladder(
     heading = (t("run"), t("load-title"), *titles)
     numbers = range(1, 2 + len(titles))
     return table(id, t(caption), heading, rows, numbers, empty=t("runs-none"))
+
+
+def _not_supported(runs: Runs, width: int, t: Messages) -> Iterator[Row]:
+    """Runs whose workload their engine cannot do: no load was sent, so there is no level and no number."""
+    for run in runs:
+        capability = not_supported(run)
+        if capability is not None:
+            text = t("workload-not-supported", what=t(f"probe-{capability.value}"))
+            yield Row(cells=(run_cell(run, t), Cell(lines=(Text(text=text, style="missing"),), colspan=width)))
 
 
 def _goodput(run: PublicRun, level: PublicLevel, t: Messages) -> Cell:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import fmean
 
+from lab.match import refusals
 from lab.publish.evidence import PublicRun
 from lab.records import LaunchTally
 from lab.report.cells import (
@@ -29,6 +30,7 @@ from lab.report.grid import Cell, Column, Row, Table, Text, missing, number, wor
 from lab.report.loads import Load, level_at, load_text, loads, slo_text
 from lab.report.messages import Messages, slug
 from lab.report.numbers import count, fraction, milliseconds, significant
+from lab.report.reasons import Reasons, beside_cell, footnote_lines, refused_lines
 from lab.roster import ON_TABLE, ROSTER, Entry, find
 from lab.spec import Slo
 
@@ -61,16 +63,28 @@ def checklist_table(answers: tuple[Answer, ...], t: Messages) -> Table:
 # ---------------------------------------------------------------- the comparison table
 
 
-def comparison_table(runs: Runs, t: Messages) -> Table:
-    """The four columns, measured or not; a column without evidence is one cell that says what it needs."""
-    measured = {entry.key: tuple(run for run in runs if _stands_in(run, entry)) for entry in ON_TABLE}
+def comparison_table(runs: Runs, reasons: Reasons, t: Messages) -> Table:
+    """The four columns, measured or not; a column without evidence is one cell that says what it needs.
+
+    A column of which no run may stand beside the others is one cell too, with the reasons; single runs that may not
+    are left out of their column and named below it.
+    """
+    there = {entry.key: tuple(run for run in runs if _stands_in(run, entry)) for entry in ON_TABLE}
+    measured = {key: tuple(run for run in column if not refusals(reasons[run.run_id])) for key, column in there.items()}
     metrics = _metric_rows(tuple(run for column in measured.values() for run in column), t)
+    if any(reasons[run.run_id] for column in measured.values() for run in column) or measured != there:
+        metrics.append((t("metric-footnotes"), lambda run: Cell(lines=footnote_lines(reasons[run.run_id], t))))
     rows = []
     for place, (title, cell_of) in enumerate(metrics):
         cells = [words(title)]
         for entry in ON_TABLE:
             if measured[entry.key]:
-                cells.append(_launches(measured[entry.key], cell_of, t))
+                cell = _launches(measured[entry.key], cell_of, t)
+                if place == len(metrics) - 1:
+                    cell = _with_refused(cell, there[entry.key], reasons, t)
+                cells.append(cell)
+            elif place == 0 and there[entry.key]:
+                cells.append(_refused(there[entry.key], len(metrics), reasons, t))
             elif place == 0:
                 cells.append(_unmeasured(entry, len(metrics), t))
         rows.append(Row(cells=tuple(cells)))
@@ -180,6 +194,19 @@ def _unmeasured(entry: Entry, height: int, t: Messages) -> Cell:
     return Cell(lines=(Text(text=t("not-measured"), style="missing"), Text(text=what, style="note")), rowspan=height)
 
 
+def _refused(runs: Runs, height: int, reasons: Reasons, t: Messages) -> Cell:
+    """A column that may not stand beside the others."""
+    lines = [line for run in runs for line in (link(run), badge(run, t), *refused_lines(reasons[run.run_id], t))]
+    return Cell(lines=tuple(lines), rowspan=height)
+
+
+def _with_refused(cell: Cell, runs: Runs, reasons: Reasons, t: Messages) -> Cell:
+    """The last cell of a column, and the runs that were left out of it."""
+    out = [run for run in runs if refusals(reasons[run.run_id])]
+    lines = [line for run in out for line in (link(run), *refused_lines(reasons[run.run_id], t))]
+    return Cell(lines=tuple(dict.fromkeys((*cell.lines, *lines))))
+
+
 def _stands_in(run: PublicRun, entry: Entry) -> bool:
     return run.table == "comparison" and find(run.engine) == entry
 
@@ -226,8 +253,8 @@ def off_table(seat: str, t: Messages) -> Table:
 # ---------------------------------------------------------------- runs, one row each
 
 
-def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
-    """Runs of the pipeline check with their settings."""
+def pipeline_table(runs: Runs, reasons: Reasons, t: Messages, anchor: Anchors) -> Table:
+    """Runs of the pipeline check with their settings, and whether they may be read against each other."""
     rows = []
     for run in runs:
         settings = [Text(text=f"{name}={value}", style="code") for name, value in profile_settings(run)]
@@ -242,10 +269,11 @@ def pipeline_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
                     Cell(lines=tuple(settings) or (Text(text=t("settings-default"), style="note"),)),
                     words(run.engine_version) if run.engine_version else missing(t("state-unknown")),
                     words(run.week),
+                    beside_cell(reasons[run.run_id], t),
                 ),
             )
         )
-    titles = (t("run"), t("settings"), t("engine-version"), t("week"))
+    titles = (t("run"), t("settings"), t("engine-version"), t("week"), t("side-by-side"))
     return table("pipeline-table", t("pipeline-caption"), titles, rows, empty=t("runs-none"))
 
 

@@ -38,6 +38,8 @@ class Obliging(ThreadingHTTPServer):
         self.seen: set[str] = set()
         self.numbers = itertools.count()
         self.resets = 0
+        self.asked: list[int] = []
+        """Tokens of every answer that was asked for."""
         self.endpoint = Endpoint(f"http://127.0.0.1:{self.server_port}")
 
 
@@ -97,6 +99,11 @@ class _Asked(BaseHTTPRequestHandler):
 
     def _stream(self, answer: dict[str, Any], reasoning: bool) -> None:
         choice = answer["choices"][0]
+        if "text" in choice:
+            pieces = [{"index": 0, "text": f"{word} ", "finish_reason": None} for word in choice["text"].split()]
+            pieces[-1]["finish_reason"] = choice["finish_reason"]
+            self._events([*({"choices": [piece]} for piece in pieces), {"choices": [], "usage": answer["usage"]}])
+            return
         deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None}]
         deltas += [
             {"reasoning" if reasoning else "content": f"{word} "} for word in choice["message"]["content"].split()
@@ -104,7 +111,9 @@ class _Asked(BaseHTTPRequestHandler):
         chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
         if "never ends" not in self.server.faults:
             chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
-        chunks.append({"choices": [], "usage": answer["usage"]})
+        self._events([*chunks, {"choices": [], "usage": answer["usage"]}])
+
+    def _events(self, chunks: list[dict[str, Any]]) -> None:
         events = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
         done = [] if "never ends" in self.server.faults else ["data: [DONE]\n\n"]
         data = "".join(events + done).encode()
@@ -126,6 +135,9 @@ def _ids(body: dict[str, Any]) -> list[int]:
 
 def _answer(server: Obliging, body: dict[str, Any], *, chat: bool) -> tuple[int, dict[str, Any]]:
     faults = server.faults
+    server.asked.append(body["max_tokens"])
+    if chat and "has no chat route" in faults:
+        return 404, {"error": {"message": "this model has no chat template"}}
     refuse = {"error": {"message": "not supported here"}}
     if "refuses unknown fields" in faults and "lab_preflight_unknown" in body:
         return 400, {"error": {"message": "extra fields not permitted"}}

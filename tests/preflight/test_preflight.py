@@ -56,6 +56,7 @@ def test_a_server_that_does_everything_passes_every_check_that_can_be_made(spec:
     assert set(results.values()) == {"pass", "not-exposed"}, seen
     assert seen.can("echo") and not seen.can("thinking") and not seen.can("never-heard-of")
     assert seen.checks[-1].detail.endswith("the cache was emptied")
+    assert (len(server.asked) <= 50, sum(server.asked) <= 500) == (True, True), server.asked
 
 
 WRONG = [
@@ -156,6 +157,17 @@ def test_an_engine_of_seeded_text_is_not_asked_what_its_text_cannot_tell(spec: R
     about_text = {rule.name for rule in CHECKS if rule.about_text}
     assert {check.name for check in seen.checks if "carries no meaning" in check.detail} == about_text
     assert seen.can("exact-length") and not seen.can("json-schema")
+    assert len(server.asked) <= 20
+
+
+def test_a_workload_of_completions_is_probed_by_that_route(spec: RunSpec) -> None:
+    plain = spec.model_copy(update={"workload": spec.workload.model_copy(update={"endpoint": "completions"})})
+    with obliging("has no chat route") as server:
+        seen = {check.name: check for check in probe(ADAPTER, server.endpoint, plain).checks}
+    chat_only = {"json-schema", "tool-call", "logprobs"}
+    assert {name for name in seen if seen[name].result != "pass"} == chat_only | {"kv-capacity", "thinking"}
+    # BOS, and the words of the first conversation: no template
+    assert seen["prompt-tokens"].counts[1] == 1 + 5
 
 
 def gone() -> Endpoint:
@@ -184,4 +196,4 @@ def test_an_engine_that_has_died_is_noticed_at_the_first_question(spec: RunSpec)
 def test_nothing_is_asked_after_the_time_is_over(spec: RunSpec) -> None:
     engine = Engine(ADAPTER, gone(), spec).until(0.0)
     with pytest.raises(EndpointError, match="time for this check was over"):
-        engine.chat(engine.user("too late"), 1)
+        engine.ask(engine.user("too late"), 1)

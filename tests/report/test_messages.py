@@ -10,16 +10,20 @@ import pytest
 from fluent.syntax import ast, parse
 
 import lab.report
+from lab.checks import CheckName, Consequence
+from lab.conditions import Condition
 from lab.errors import ParamsError
+from lab.match import Kind, Result, Topic
 from lab.publish.evidence import PublicPreparation, PublicRun
 from lab.quality.paired import NonInferiority, NoVerdict
 from lab.quality.path import ContrastClass, Lane
-from lab.records import Concern, ConcernCode, EvidenceGrade, Outcome, Structured, Unscored
+from lab.records import Concern, ConcernCode, EvidenceGrade, How, Outcome, Structured, Unscored
 from lab.report.build import LIMITS, TERMS
 from lab.report.checklist import Question
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
+from lab.rules import RULES, Role
 from lab.spec import Table, Workload
 
 HOUSE = Path(lab.report.__file__).parent
@@ -30,6 +34,11 @@ NAMES = (
     "tok/s", "req/s", "ms", "TTFT", "ttft_s", "TPOT", "tpot_s", "p50", "p99",
 )  # fmt: skip
 """Terms of the field that are written the same in Japanese."""
+
+FACTS = {
+    "engine_version", "cache_state", "machine", "grade", "certificate", "lab_version", "state", "exact_output",
+}  # fmt: skip
+"""What a mismatch may be about beside the spec, its conditions and the checks."""
 
 
 def catalogue(lang: str) -> dict[str, str]:
@@ -82,6 +91,12 @@ def families() -> set[str]:
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
     keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
     keys |= {f"isolation-{said}" for said in ("not-declared", *choices(PublicRun, "isolation"))}
+    keys |= {f"condition-{condition.value}" for condition in Condition} | {f"how-{how.value}" for how in How}
+    keys |= {f"probe-{name.value}" for name in CheckName} | {f"probe-result-{one}" for one in get_args(Result)}
+    keys |= {f"consequence-{consequence.value}" for consequence in Consequence}
+    keys |= {f"mismatch-{kind.value}" for kind in Kind} | {f"topic-{topic.value}" for topic in Topic}
+    named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
+    keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys
 
 

@@ -1,0 +1,130 @@
+"""Which runs may stand side by side, in the words of the page: refusals, footnotes, conditions, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lab.checks import CheckName, needed, rule_of
+from lab.conditions import Condition
+from lab.match import Mismatch, match, own_reasons, refusals
+from lab.publish.evidence import PublicRun
+from lab.report.cells import table
+from lab.report.grid import Cell, Row, Table, Text, missing, words
+from lab.report.messages import Messages, slug
+
+Runs = tuple[PublicRun, ...]
+Reasons = Mapping[str, tuple[Mismatch, ...]]
+"""run_id → everything that is said of its standing beside the others of its table."""
+
+
+def reasons_of(runs: Runs) -> Reasons:
+    """What stands against each run, and its footnotes.
+
+    A run with a reason of its own is beside nothing, so it is left out when the others are compared. Compared are
+    the runs of the comparison table, and apart from them those of each match of the pipeline check.
+    """
+    found = {run.run_id: own_reasons(run.side) for run in runs}
+    groups: dict[str, list[PublicRun]] = {}
+    for run in runs:
+        if not refusals(found[run.run_id]):
+            groups.setdefault("" if run.table == "comparison" else run.match_id, []).append(run)
+    for group in groups.values():
+        if len(group) > 1:
+            between = [one for one in match([run.side for run in group]) if len(one.run_ids) > 1]
+            for run in group:
+                found[run.run_id] = (*between, *found[run.run_id])
+    return found
+
+
+def beside_cell(mismatches: Iterable[Mismatch], t: Messages) -> Cell:
+    """Whether a run may stand beside the others, why not, and the footnotes of its column."""
+    mismatches = tuple(mismatches)
+    refused = refusals(mismatches)
+    lines = list(refused_lines(mismatches, t)) if refused else [Text(text=t("comparable"))]
+    lines += (Text(text=mismatch_text(one, t), style="note") for one in mismatches if not one.refuses)
+    return Cell(lines=tuple(lines))
+
+
+def refused_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, ...]:
+    """Not comparable, and every reason."""
+    reasons = dict.fromkeys(mismatch_text(one, t) for one in refusals(mismatches))
+    return (Text(text=t("not-comparable"), style="missing"), *(Text(text=text, style="note") for text in reasons))
+
+
+def footnote_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, ...]:
+    """Every footnote."""
+    texts = dict.fromkeys(mismatch_text(one, t) for one in mismatches if not one.refuses)
+    return tuple(Text(text=text, style="note") for text in texts)
+
+
+def mismatch_text(one: Mismatch, t: Messages) -> str:
+    """One reason: what, why, and the values where there are any."""
+    what, why = field_text(one.field, t), t(f"mismatch-{one.kind.value}")
+    values = [t("value-not-recorded") if value is None else value for value in one.values]
+    if not any(value is not None for value in one.values):
+        return t("mismatch-line", what=what, why=why)
+    return t("mismatch-line-values", what=what, why=why, values=" / ".join(values))
+
+
+def field_text(field: str, t: Messages) -> str:
+    """What a mismatch is about, in words where the catalogue has them."""
+    if field in set(Condition):
+        return t(f"condition-{field}")
+    if field in set(CheckName):
+        return t(f"probe-{field}")
+    first, _, rest = field.partition(".")
+    key = f"field-{slug(first)}"
+    name = t(key) if t.has(key) else first
+    if not rest:
+        return name
+    return t("field-part", whole=name, part=t(f"condition-{rest}") if rest in set(Condition) else rest)
+
+
+def not_supported(run: PublicRun) -> CheckName | None:
+    """The capability that the workload of a run needs and its engine was not seen to have; None: nothing is missing."""
+    capability = needed(run.workload)
+    passed = any(check.name is capability and check.result == "pass" for check in run.checks)
+    return None if passed or run.levels else capability
+
+
+def conditions_table(run: PublicRun, t: Messages) -> Table | None:
+    """Every condition of one run: wanted, read back, and what became of it; None for older evidence."""
+    if not run.settings:
+        return None
+    effective = {one.condition: one.value for one in run.effective}
+    rows = [
+        Row(
+            cells=(
+                words(t(f"condition-{one.condition.value}")),
+                words(t("left-to-engine") if one.wanted is None else _value(one.wanted)),
+                words(_value(effective[one.condition]))
+                if one.condition in effective
+                else missing(t("not-exposed")).model_copy(update={"number": False}),
+                words(t(f"how-{one.how.value}")),
+            )
+        )
+        for one in run.settings
+    ]
+    titles = map(t, ("condition", "condition-wanted", "condition-effective", "condition-how"))
+    return table(f"conditions-{run.run_id}", t("conditions-caption", run=run.run_id), titles, rows)
+
+
+def checks_table(run: PublicRun, t: Messages) -> Table | None:
+    """What preflight saw one engine do; None for evidence without it."""
+    if not run.checks:
+        return None
+    rows = []
+    for check in run.checks:
+        rule = rule_of(check.name)
+        assert rule is not None  # public checks are of this version's names
+        counts = words(" ".join(map(str, check.counts))) if check.counts else words("—")
+        result = Text(text=t(f"probe-result-{check.result}"), style="missing" if check.result == "fail" else "plain")
+        follows = words(t(f"consequence-{rule.consequence.value}"))
+        rows.append(Row(cells=(words(t(f"probe-{check.name.value}")), Cell(lines=(result,)), counts, follows)))
+    titles = map(t, ("probe", "probe-result", "probe-counts", "probe-consequence"))
+    return table(f"checks-{run.run_id}", t("checks-caption", run=run.run_id), titles, rows)
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
