@@ -205,6 +205,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     )
     if record.launch:
         fact("command", shell_words(record.launch.command))
+        for warning in record.launch.warnings:
+            fact("mind", warning)
     if record.preparation:
         p = record.preparation
         build = "no build step" if p.build_s is None else f"build {p.build_s:.2f} s"
