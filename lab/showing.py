@@ -193,7 +193,10 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     fact("spec", f"{spec.spec_digest}, match {status.match_id}, plan {status.plan}")
     fact(
         "engine",
-        f"{spec.engine} / {spec.profile.name}" + (f", {record.launch.engine_version}" if record.launch else ""),
+        f"{spec.engine} / {spec.profile.name}"
+        + (f", {record.launch.engine_version or 'version not stated'}" if record.launch else "")
+        + (f", through {spec.gateway}" if spec.gateway else "")
+        + (f", {spec.behind} inside" if spec.behind else ""),
     )
     fact("model", f"{spec.model.series} ({spec.model.revision}), {spec.quantization.weights}")
     w = spec.workload
@@ -203,6 +206,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     )
     if record.launch:
         fact("command", shell_words(record.launch.command))
+        for warning in record.launch.warnings:
+            fact("mind", warning)
     if record.preparation:
         p = record.preparation
         build = "no build step" if p.build_s is None else f"build {p.build_s:.2f} s"
