@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import signal
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -44,6 +46,14 @@ class _EnginesGroup(TyperGroup):
 
 engines_app = typer.Typer(cls=_EnginesGroup, help="Engines: who is on the table, and install one.")
 app.add_typer(engines_app, name="engines")
+
+
+class LaunchForm(StrEnum):
+    """How a launch is written down."""
+
+    COMPOSE = "compose"
+    DOCKER = "docker"
+    PODMAN = "podman"
 
 
 class Layout(StrEnum):
@@ -474,12 +484,32 @@ def launch(
     engine: Annotated[str | None, typer.Option("--engine", help="Only this engine of the plan")] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Only this launch profile")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command and why, start nothing")] = False,
+    as_: Annotated[
+        LaunchForm | None, typer.Option("--as", help="With --dry-run: as containers; compose writes a file")
+    ] = None,
+    images: Annotated[
+        list[str] | None, typer.Option("--image", metavar="ENGINE=NAME@sha256:DIGEST", help="Image of an engine")
+    ] = None,
+    folder: Annotated[Path, typer.Option("--out", metavar="D", help="Where the compose file goes")] = Path("."),
 ) -> None:
     """Print or start the engines of a plan exactly as a run would, every condition with its reason."""
-    from lab.launching import launches, serve
+    from lab.containers import compose
+    from lab.launching import as_containers, launches, serve
     from lab.showing import describe_launch
 
     found = launches(params, engine, profile)
+    if as_ is not None:
+        if not dry_run:
+            raise LabError("containers are written down, not started: they are yours to run", "add --dry-run")
+        containers = as_containers(found, _images(images or ()), folder.resolve())
+        if as_ is not LaunchForm.COMPOSE:
+            for container in containers:
+                out.print(shlex.join(container.as_argv(as_)), markup=False, soft_wrap=True)
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "compose.yaml").write_text(compose(containers), encoding="utf-8")
+        out.print(f"{folder / 'compose.yaml'}: {len(found)} service(s); nothing was started", soft_wrap=True)
+        return
     for look in found:
         describe_launch(look, out)
     if dry_run:
@@ -489,6 +519,14 @@ def launch(
             f"{len(found)} launches are meant, one can be started at a time", "name one with --engine and --profile"
         )
     serve(found[0].planned, lambda words: err.print(words, soft_wrap=True))
+
+
+def _images(words: Sequence[str]) -> dict[str, str]:
+    """ENGINE=IMAGE of each word."""
+    for word in words:
+        if "=" not in word:
+            raise LabError(f"--image is like vllm=NAME@sha256:DIGEST, got '{word}'")
+    return dict(word.split("=", 1) for word in words)
 
 
 @app.command("reference-engine", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.containers import Container, contain
 from lab.engines import adapter_of
 from lab.engines.attached import declare
 from lab.engines.base import BuildStep, Launch, Place
@@ -17,6 +18,7 @@ from lab.errors import LabError, ParamsError
 from lab.plan import PlannedRun, find_weights, load_plan
 from lab.roster import find
 from lab.serving import bring_up
+from lab.weights import cache_folder, find_model, place_of
 
 NOT_HERE, TEMPLATE, ARTEFACT = Path("weights-not-on-this-machine"), Path("chat-template"), Path("artefact")
 """Stand for what a look at a command does not need."""
@@ -77,6 +79,45 @@ def _look(planned: PlannedRun) -> Look:
     template = TEMPLATE if spec.model.chat_template == "file" else None
     place = Place(weights, adapter.default_port, Path("."), template, ARTEFACT if adapter.has_build else None)
     return Look(planned, adapter.render(spec, place), adapter.build_steps(spec, place))
+
+
+def as_containers(looks: Sequence[Look], images: Mapping[str, str], folder: Path) -> tuple[Container, ...]:
+    """Each launch as a container; the config files of the launches are written.
+
+    Args:
+        looks: launches of engines that the lab launches on GPUs.
+        images: engine to image, pinned by digest.
+        folder: config files go into a folder of it for each launch.
+
+    Raises:
+        ParamsError: an image is missing or not pinned, or a run is not one for a container.
+    """
+    containers = []
+    for look in looks:
+        spec, adapter = look.planned.spec, adapter_of(look.planned.spec)
+        if look.planned.url is not None or not adapter.uses_gpu:
+            raise ParamsError(f"{spec.engine} / {spec.profile.name} is not launched in a container", "leave it out")
+        image = images.get(spec.engine)
+        if image is None:
+            raise ParamsError(
+                f"no image is named for {spec.engine}",
+                f"--image {spec.engine}=NAME@sha256:DIGEST, pinned by its digest",
+            )
+        _, file = find_model(spec.model, look.planned.models_folder)
+        own = folder / f"{spec.engine}-{spec.profile.name}"
+        container, launch = contain(
+            adapter,
+            spec,
+            image=image,
+            weights=place_of(file),
+            folder=own,
+            cache=cache_folder() / "compile" / adapter.key,
+        )
+        for name, text in launch.files.items():
+            own.mkdir(parents=True, exist_ok=True)
+            (own / name).write_text(text, encoding="utf-8")
+        containers.append(container)
+    return tuple(containers)
 
 
 def serve(planned: PlannedRun, say: Callable[[str], None]) -> None:

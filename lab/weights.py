@@ -151,7 +151,7 @@ def locate(name: str, file: ModelFile) -> Path | None:
             "used the same bytes",
             f"lab model digest {name}",
         )
-    path = _place_of(file)
+    path = place_of(file)
     kind = "folder" if file.model.weights_format == "safetensors" else "file"
     there = path.is_dir() if kind == "folder" else path.is_file()
     again = fetch_command(name, file)
@@ -169,14 +169,14 @@ def locate(name: str, file: ModelFile) -> Path | None:
     return path
 
 
-def _place_of(file: ModelFile) -> Path:
+def place_of(file: ModelFile) -> Path:
     """Where the weights of a model belong on this machine."""
     return Path(file.path).expanduser() if file.path else cached(file)
 
 
 def pin(name: str, file: ModelFile) -> str:
     """Digest of the weights as they lie on this machine, for the model file. Raises ModelError."""
-    path = _place_of(file)
+    path = place_of(file)
     if file.model.weights_format == "none":
         raise ModelError(f"{name} has no weights")
     if not path.exists():
