@@ -33,7 +33,7 @@ class Answer:
         """The body as JSON, or None when it is not JSON."""
         try:
             return json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
 

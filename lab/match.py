@@ -86,7 +86,7 @@ class Kind(StrEnum):
     NOT_EXPRESSIBLE = "not-expressible"
     """The engine has no way to say it."""
     IMPOSED = "imposed"
-    """The engine does this whatever is asked."""
+    """Nothing was asked, and the engine does this whatever is asked."""
     CHECK_FAILED = "check-failed"
     """Preflight saw the engine break a condition."""
     CHECK_NOT_MADE = "check-not-made"
@@ -107,7 +107,8 @@ class Mismatch(Frozen):
     """Path in the spec, name of a condition or of a check, or a fact such as `grade`."""
     kind: Kind
     values: tuple[str | None, ...]
-    """One for each run of `run_ids`; None: not recorded. Of a value compared with what was asked: both."""
+    """One for each run of `run_ids`; of one run's condition: asked, and read back. None: nothing was asked, where it
+    is about what was asked, else not recorded."""
     refuses: bool
     """False: a footnote."""
     run_ids: tuple[RunId, ...]
@@ -192,10 +193,15 @@ def match(sides: Sequence[Side]) -> tuple[Mismatch, ...]:
     Exactly one thing may differ: the engine, its version, or one setting of the launch profile.
     """
     own = [one for side in sides for one in own_reasons(side)]
+    return _in_order([*_together(own), *between(sides)])
+
+
+def between(sides: Sequence[Side]) -> tuple[Mismatch, ...]:
+    """What `match` says of these runs together, without what stands against each alone."""
     if len(sides) < 2:
-        return tuple(own)
-    between = _Between(sides)
-    return _in_order([*own, *between.asked(), *between.read_back(), *between.counted(), *between.surroundings()])
+        return ()
+    found = _Between(sides)
+    return _in_order([*found.asked(), *found.read_back(), *found.counted(), *found.surroundings()])
 
 
 def refusals(mismatches: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
@@ -221,7 +227,7 @@ def _state(side: Side) -> Iterator[Mismatch]:
 
 
 def _as_asked(side: Side) -> Iterator[Mismatch]:
-    """Every condition against what was asked; what an engine imposes is a footnote."""
+    """Every condition against what was asked; what an engine imposes without having been asked is a footnote."""
     for condition, how in side.how.items():
         wanted, effective = side.wanted.get(condition), side.effective.get(condition)
         topic, hard = _topic(condition), condition not in MAY_DIFFER
@@ -234,7 +240,7 @@ def _as_asked(side: Side) -> Iterator[Mismatch]:
             yield _own(side, topic, condition, Kind.NOT_AS_ASKED, wanted, effective, refuses=hard)
         elif how is How.NOT_EXPRESSIBLE and not agrees:
             yield _own(side, topic, condition, Kind.NOT_EXPRESSIBLE, wanted, refuses=hard)
-        elif how is How.IMPOSED:
+        elif how is How.IMPOSED and wanted is None and hard:  # where something was wanted, it is what was wanted
             yield _own(side, topic, condition, Kind.IMPOSED, wanted, effective, refuses=False)
 
 
@@ -288,6 +294,8 @@ class _Between:
         for one in self._differences:
             if one.rule.role is Role.EQUAL:
                 for path, values in _leaves(one.field, one.values):
+                    if path == "workload.name":
+                        continue  # a label
                     yield self._mismatch(
                         _SPEC_TOPICS.get(one.field, Topic.MEASUREMENT), path, Kind.ASKED_DIFFERS, values
                     )
@@ -406,9 +414,18 @@ def _topic(condition: Condition) -> Topic:
 
 
 def _in_order(mismatches: Sequence[Mismatch]) -> tuple[Mismatch, ...]:
-    """By topic, what refuses before footnotes; otherwise as they were found."""
+    """What refuses, by topic, then the footnotes; otherwise as they were found."""
     topics = list(Topic)
-    return tuple(sorted(mismatches, key=lambda one: (topics.index(one.topic), not one.refuses)))
+    return tuple(sorted(mismatches, key=lambda one: (not one.refuses, topics.index(one.topic))))
+
+
+def _together(own: Iterable[Mismatch]) -> Iterator[Mismatch]:
+    """One reason of several runs once, with all of them."""
+    runs: dict[Mismatch, list[RunId]] = {}
+    for one in own:
+        runs.setdefault(one.model_copy(update={"run_ids": ()}), []).extend(one.run_ids)
+    for one, run_ids in runs.items():
+        yield one.model_copy(update={"run_ids": tuple(run_ids)})
 
 
 def _leaves(path: str, values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:

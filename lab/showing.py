@@ -19,7 +19,8 @@ from lab.match import Mismatch, refusals
 from lab.quality.power import DISCORDANCES, needs
 from lab.quality.suite import find_suite, load_suite
 from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
-from lab.report.messages import engine_message, message
+from lab.report.messages import engine_message, message, messages
+from lab.report.reasons import values_text
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
 from lab.support import Support, SupportTable, look_up
@@ -268,8 +269,7 @@ def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: C
         out.print(f"not comparable: {what}, {len(refused)} reason(s), in the order in which to fix them")
     table = Table("about", "what", "why", "values", "runs", box=None, header_style="bold")
     for mismatch in found:
-        values = " / ".join("not recorded" if value is None else value for value in mismatch.values)
-        why = message(LANG, f"mismatch-{mismatch.kind}")
+        values, why = values_text(mismatch, messages(LANG)), message(LANG, f"mismatch-{mismatch.kind}")
         runs = "all" if mismatch.run_ids == run_ids and not one else ", ".join(mismatch.run_ids)
         kind = "" if mismatch.refuses else "footnote: "
         table.add_row(message(LANG, f"topic-{mismatch.topic}"), mismatch.field, Text(kind + why), Text(values), runs)

@@ -95,7 +95,7 @@ def test_reasons_come_in_the_order_in_which_a_meeting_fixes_them() -> None:
         side("Q", grade=EvidenceGrade.IMPORTED, counts={CheckName.PROMPT_TOKENS: (1, 39, 32)}),
         model={**p.asked["model"], "revision": "v2"},
         quantization={**p.asked["quantization"], "kv_cache": "FP8"},
-        workload={**p.asked["workload"], "output_tokens": 64},
+        workload={**p.asked["workload"], "output_tokens": 64, "name": "only-a-label"},
         context_limit=8192,
     )
     q = q.model_copy(update={"machine": p.machine and p.machine.model_copy(update={"cpu_cores": 64})})
@@ -133,8 +133,11 @@ def test_values_read_back_are_compared_not_words_of_the_command() -> None:
 
 def test_what_an_engine_imposes_is_a_footnote_unless_it_contradicts_what_was_asked() -> None:
     how = {**dict.fromkeys(READ_BACK, How.SET), Condition.CHUNKED_PREFILL: How.IMPOSED}
-    found = only(own_reasons(side(how=how)))
-    assert (found.kind, found.values, found.refuses) == (Kind.IMPOSED, ("true", "true"), False)
+    assert own_reasons(side(how=how)) == ()  # it is what was wanted
+    open_ = {"how": how, "wanted": {**READ_BACK, Condition.CHUNKED_PREFILL: None}}
+    found = only(match([side("P", **open_), side("P", "2", **open_)]))
+    assert (found.kind, found.values, found.refuses) == (Kind.IMPOSED, (None, "true"), False)
+    assert len(found.run_ids) == 2
     fp8 = side(
         how={**how, Condition.KV_CACHE_DTYPE: How.IMPOSED}, effective={**READ_BACK, Condition.KV_CACHE_DTYPE: "fp8"}
     )

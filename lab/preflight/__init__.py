@@ -65,6 +65,8 @@ def _try(engine: Engine, rule: CheckRule, alive: Callable[[], None]) -> Check:
             alive()
             late = time.monotonic() >= engine.deadline
             seen = Seen("not-exposed" if late else "fail", problem.what)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
+            seen = Seen("fail", f"an answer of no known shape: {type(problem).__name__}: {problem}")
     return Check(name=rule.name, result=seen.result, detail=seen.detail[:500], counts=seen.counts)
 
 

@@ -72,7 +72,7 @@ def _fresh(engine: Engine) -> str:
 def _ask(engine: Engine, prompt: str) -> tuple[int | None, float, int | None]:
     """Prompt tokens, seconds of an answer of one token, and cached tokens where they are counted."""
     reply = engine.ask(engine.user(prompt), 1)
-    if not reply.ok:
+    if not reply.ok or not (reply.text or reply.count("prompt_tokens")):
         raise EndpointError(f"the long prompt was not answered: {reply.said()}")
     cached = reply.count("prompt_tokens_details", "cached_tokens")
     return reply.count("prompt_tokens"), reply.seconds, cached

@@ -89,7 +89,7 @@ def stream_dialect(engine: Engine) -> Seen:
     if status != 200 or not chunks:
         return Seen("fail", f"HTTP {status}, {len(events)} events")
     choices = [choice for chunk in chunks if (choice := _first(chunk))]
-    deltas = [choice.get("delta") or {} for choice in choices]
+    deltas = [delta for choice in choices if isinstance(delta := choice.get("delta"), dict)]
     done = "[DONE]" in events
     finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
     usage = next((chunk["usage"] for chunk in reversed(chunks) if isinstance(chunk.get("usage"), dict)), None)

@@ -93,7 +93,7 @@ def exact_length(engine: Engine) -> Seen:
         if not reply.ok or count is None:
             return Seen("fail" if not reply.ok else "not-exposed", f"{reply.said()}, no usage")
         record = engine.stream(engine.body(messages, tokens) | fields.body, tokens, exact=True)
-        got += [count, record.completion_tokens or 0]
+        got += [counted for counted in (count, record.completion_tokens) if counted is not None]
         if (count, reply.finish_reason) != (tokens, "length"):
             wrong.append(f"asked for {tokens} tokens: {count}, finish_reason {reply.finish_reason}")
         if (record.outcome, record.finish_reason) != (Outcome.SUCCESS, "length"):

@@ -65,7 +65,10 @@ def _text(engine: Engine, prompt: str, sampling: dict[str, object] | None = None
     reply = engine.ask(engine.user(prompt), TOKENS, sampling=sampling)
     if not reply.ok:
         raise EndpointError(f"a text was asked for and none came: {reply.said()}")
-    return _all_of(reply)
+    text = _all_of(reply)
+    if not text:
+        raise EndpointError(f"a text of {TOKENS} tokens was asked for and an empty one came")
+    return text
 
 
 def _all_of(reply: Reply) -> str:

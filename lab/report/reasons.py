@@ -7,7 +7,7 @@ from typing import Any
 
 from lab.checks import CheckName, needed, rule_of
 from lab.conditions import Condition
-from lab.match import Mismatch, match, own_reasons, refusals
+from lab.match import Kind, Mismatch, between, own_reasons, refusals
 from lab.publish.evidence import PublicRun
 from lab.report.cells import table
 from lab.report.grid import Cell, Row, Table, Text, missing, words
@@ -30,10 +30,9 @@ def reasons_of(runs: Runs) -> Reasons:
         if not refusals(found[run.run_id]):
             groups.setdefault("" if run.table == "comparison" else run.match_id, []).append(run)
     for group in groups.values():
-        if len(group) > 1:
-            between = [one for one in match([run.side for run in group]) if len(one.run_ids) > 1]
-            for run in group:
-                found[run.run_id] = (*between, *found[run.run_id])
+        shared = between([run.side for run in group])
+        for run in group:
+            found[run.run_id] = (*shared, *found[run.run_id])
     return found
 
 
@@ -60,11 +59,20 @@ def footnote_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, .
 
 def mismatch_text(one: Mismatch, t: Messages) -> str:
     """One reason: what, why, and the values where there are any."""
-    what, why = field_text(one.field, t), t(f"mismatch-{one.kind.value}")
-    values = [t("value-not-recorded") if value is None else value for value in one.values]
+    what, why, values = field_text(one.field, t), t(f"mismatch-{one.kind.value}"), values_text(one, t)
+    return (
+        t("mismatch-line-values", what=what, why=why, values=values)
+        if values
+        else t("mismatch-line", what=what, why=why)
+    )
+
+
+def values_text(one: Mismatch, t: Messages) -> str:
+    """The values of a mismatch; empty where there is none at all."""
     if not any(value is not None for value in one.values):
-        return t("mismatch-line", what=what, why=why)
-    return t("mismatch-line-values", what=what, why=why, values=" / ".join(values))
+        return ""
+    absent = t("value-not-set" if one.kind in (Kind.ASKED_DIFFERS, Kind.ALSO_VARIES) else "value-not-recorded")
+    return " / ".join(absent if value is None else value for value in one.values)
 
 
 def field_text(field: str, t: Messages) -> str:

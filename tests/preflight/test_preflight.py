@@ -20,6 +20,7 @@ from lab.preflight.cache import judge_times
 from lab.preflight.lengths import CONVERSATIONS, PROMPT_SET
 from lab.records import Effective
 from lab.spec import RunSpec
+from tests.load.raw_server import RawServer
 from tests.preflight.obliging import LIMIT, ObligingAdapter, obliging
 
 ADAPTER = ObligingAdapter()
@@ -168,6 +169,51 @@ def test_a_workload_of_completions_is_probed_by_that_route(spec: RunSpec) -> Non
     assert {name for name in seen if seen[name].result != "pass"} == chat_only | {"kv-capacity", "thinking"}
     # BOS, and the words of the first conversation: no template
     assert seen["prompt-tokens"].counts[1] == 1 + 5
+
+
+NONSENSE = [
+    b"",
+    b"<h1>Sign in</h1>",
+    b"[]",
+    b"null",
+    b'{"choices": [1], "data": [1], "tokens": 3}',
+    b'{"choices": [{"message": "x", "delta": "y", "text": 7, "logprobs": [1]}], "usage": 3, "data": {"id": 1}}',
+    b'{"choices": [{"message": {"content": [1], "tool_calls": [{"function": [1]}]}, "logprobs": {"content": [1],'
+    b' "token_logprobs": ["x"]}}], "usage": {"prompt_tokens": "7", "completion_tokens": true}, "tokens": ["a"]}',
+    b'data: {"choices": [{"delta": "y"}, 3]}\n\ndata: [DONE]\n\n',
+    b'{"choices":' + b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("body", NONSENSE, ids=lambda body: body[:40].decode() or "nothing")
+def test_no_answer_whatever_makes_a_probe_raise_or_a_capability_pass(spec: RunSpec, body: bytes) -> None:
+    with Nonsense(body) as server:
+        seen = probe(ADAPTER, Endpoint(f"http://127.0.0.1:{server.port}"), spec)
+    assert [check.name for check in seen.checks] == list(CheckName)
+    passed = {check.name for check in seen.checks if check.result == "pass"}
+    # an answer with a choice in it is an answer to a request with an unknown field
+    assert passed <= {"unknown-field"}, seen
+
+
+class Nonsense(RawServer):
+    """Answers everything with one body and HTTP 200."""
+
+    timeout_s = 10.0
+
+    def __init__(self, body: bytes) -> None:
+        self._answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (len(body), body)
+        super().__init__()
+
+    def serve(self, connection: socket.socket) -> None:
+        received = b""
+        while b"\r\n\r\n" not in received:
+            received += connection.recv(65536)
+        headers, _, rest = received.partition(b"\r\n\r\n")
+        sizes = [line for line in headers.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        missing = (int(sizes[0].split(b":")[1]) if sizes else 0) - len(rest)
+        while missing > 0:
+            missing -= len(connection.recv(65536))
+        connection.sendall(self._answer)
 
 
 def gone() -> Endpoint:

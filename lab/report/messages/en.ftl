@@ -485,6 +485,7 @@ metric-footnotes = Footnotes
 caveat-not-comparable = Some runs may not stand side by side. Their columns and rows say why, in the order in which to fix it.
 workload-not-supported = not supported: this workload needs what preflight did not see this engine do ({ $what }); no load was sent
 value-not-recorded = not recorded
+value-not-set = not set
 mismatch-line = { $what }: { $why }
 mismatch-line-values = { $what }: { $why } ({ $values })
 mismatch-asked-differs = asked for different things

@@ -473,6 +473,7 @@ metric-footnotes = 脚注
 caveat-not-comparable = 並べられない実行があります。その列と行に、直す順に理由を載せています。
 workload-not-supported = 非対応：この workload に必要な機能（{ $what }）を事前確認で確かめられなかったため、負荷を送っていません
 value-not-recorded = 記録なし
+value-not-set = 指定なし
 mismatch-line = { $what }：{ $why }
 mismatch-line-values = { $what }：{ $why }（{ $values }）
 mismatch-asked-differs = 指定が異なる
