@@ -44,7 +44,7 @@ def number(low: float | None, high: float | None, interval: bool = True) -> Clai
 
 
 def asks(**threshold: float) -> Question:
-    return Question.model_validate({"question": {"en": "How long?", "ja": "時間は。"}, "source": "lab",
+    return Question.model_validate({"question": {"en": "How long?", "ja": "どれだけかかるか"}, "source": "lab",
                                     "metric": "preparation_s", "unit": "s", **threshold})  # fmt: skip
 
 
