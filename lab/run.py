@@ -166,6 +166,7 @@ class Run:
                 engine.endpoint,
                 spec,
                 effective,
+                tokenizer=tokenizer.count if (tokenizer := self._tokenizer) else None,
                 alive=lambda: engine.check_alive("during preflight", patience_s=2.0),
                 say=lambda name: self._say("prepare", detail=f"preflight: {name}"),
             )
