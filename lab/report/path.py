@@ -455,7 +455,10 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
         )
         for share in found.shares
     ]
-    rows.append(Row(cells=(words(t("share-end")), words("—"), words(percent(found.same_end)))))
+    for drawn in found.ends:
+        now = t("share-as-now") if drawn.as_now else "—"
+        ends = words(t("share-end", end=_end_text(drawn.end, t)))
+        rows.append(Row(cells=(ends, words(now), words(percent(drawn.share)))))
     titles = map(t, ("checklist-question", "checklist-answer", "share-title"))
     return table(f"resampled-table-{place}", t("share-caption", n=count(found.draws)), titles, rows, style="prose")
 

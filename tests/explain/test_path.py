@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from pydantic import ValidationError
 
-from lab.explain.claims import Absent, Claim, Interval, Load, NotApplicable, measure, observations
+from lab.explain.claims import Absent, Claim, Interval, Load, NotApplicable, Observation, measure, observations
 from lab.explain.decision import Question
 from lab.explain.facts import Stated
 from lab.explain.path import Answer, End, Evidence, Step, answer
@@ -33,9 +34,9 @@ def state(**changes: Any) -> Any:
     return lambda block: block["facts"].update(changes)
 
 
-def relabelled(given: tuple[PublicRun, ...], grade: str, engines: str = "PQR") -> tuple[PublicRun, ...]:
+def relabelled(given: tuple[PublicRun, ...], grade: str, *engines: str) -> tuple[PublicRun, ...]:
     changed = {"grade": EvidenceGrade(grade)}
-    return tuple(run.model_copy(update=changed) if run.engine in engines else run for run in given)
+    return tuple(run.model_copy(update=changed) if not engines or run.engine in engines else run for run in given)
 
 
 def number(low: float | None, high: float | None, interval: bool = True) -> Claim:
@@ -137,6 +138,19 @@ def test_generated_numbers_never_carry_a_claim_of_an_engine_on_the_table() -> No
     for entry in ON_TABLE:
         found = measure("preparation_s", entry.key, None, AT, launches(entry.key, 1, 1))
         assert found == Absent(why="only-observations", engine=entry.key)
+
+
+def test_a_claim_of_an_engine_on_the_table_needs_a_gpu_that_was_seen() -> None:
+    given = relabelled(launches("vllm", 1, 1), "real-gpu", "vllm")
+    found = measure("preparation_s", "vllm", None, AT, given)
+    assert isinstance(found, Claim) and found.grade is EvidenceGrade.REAL_GPU
+
+
+@pytest.mark.parametrize("grade", ["harness-check", "imported"])
+def test_a_rule_has_no_place_for_what_only_proves_the_pipeline(grade: str) -> None:
+    assert Observation not in get_args(Evidence)
+    with pytest.raises(ValidationError):
+        Claim.model_validate({**number(1, 2).model_dump(), "grade": grade})
 
 
 def test_runs_that_prove_the_pipeline_are_observations_and_the_path_stops(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from lab.report.build import build_pages
 from lab.report.messages import LANGS, messages
 from lab.report.path import answer_of, path_json, text_lines
 from lab.report.words import ranking_words
+from tests.browser import check_page, needs_browser
 from tests.explain.explain_examples import DECISION as SMALL
 from tests.explain.explain_examples import FACTS, contrasts, explained, launches, runs
 from tests.report.test_build import Page
@@ -101,6 +102,15 @@ def test_the_page_shows_path_and_flips_and_the_answer_comes_from_the_path(tmp_pa
         assert f"card-{run_id}" in seen.ids
     assert "../evidence/path.json" in {one.get("href") for one in seen.all("a")}
     assert b'"agent-tools"' in path_json((found,))["evidence/path.json"]
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_page_with_paths_in_chromium(tmp_path: Path, lang: str) -> None:
+    file, given = tmp_path / "index.html", runs()
+    paths = tuple(explained(tmp_path, stated=CASES[name]) for name in ("R", "undecided"))
+    file.write_bytes(build_pages(given, contrasts=contrasts(given), explanations=paths)[f"{lang}/index.html"])
+    check_page(file, tmp_path)
 
 
 @pytest.mark.parametrize("lang", LANGS)
