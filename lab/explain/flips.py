@@ -168,12 +168,15 @@ def _thresholds(
 ) -> Iterator[Flip]:
     limit = question.threshold
     assert limit is not None
+    place = f"{part}.{name}"
+    if not any(isinstance(one, Stated | Claim) for at, one in answers.items() if at.partition(":")[0] == place):
+        return  # there is no number for it to be held against
     field = "at_most" if question.at_least is None else "at_least"
     for side in grid(limit):
         for then, other in _changes(
             side, end, lambda tried: walk(_with(decision, part, name, {field: tried}), answers)[1]
         ):
-            yield Flip(what="threshold", at=f"{part}.{name}", asked=question, now=limit, then=then, end=other)
+            yield Flip(what="threshold", at=place, asked=question, now=limit, then=then, end=other)
 
 
 def _facts(decision: Decision, answers: Answers, at: str, evidence: Stated, end: End) -> Iterator[Flip]:

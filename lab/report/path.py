@@ -186,6 +186,9 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
     for step in closed:
         assert step.closed is not None
         yield t("path-branch-closed", engine=_engine(step.engine, t), reason=step.closed.text(t.lang))
+    for step in path.steps:
+        if step.either:
+            yield t("path-either-open", question=step.asked.question.text(t.lang), why=_open(step, t))
     if end.kind == "off-table" and end.engine is not None:
         key = f"engine-{slug(end.engine)}"
         for text in (t(f"{key}-reason"), t(f"{key}-fact")):
@@ -409,6 +412,8 @@ def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
         return (t("gate-closed", reason=step.closed.text(t.lang)),)
     if step.ahead:
         return (t("path-stops"), *(_ahead_text(one, t) for one in step.ahead), t("path-next", what=_next(step, t)))
+    if step.either:
+        return (t("path-either"), t("path-next", what=_next(step, t)))
     if step.turned:
         return (t("path-turned"),)
     return (t("gate-open" if step.part == "gate" else "path-on"),)

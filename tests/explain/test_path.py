@@ -184,6 +184,17 @@ def test_a_fact_that_nobody_stated_stops_the_path(tmp_path: Path) -> None:
     assert [ahead.leads_to.engine for ahead in found.path.steps[-1].ahead] == ["R", "Q"]
 
 
+def test_an_open_question_whose_answers_all_lead_to_one_engine_stops_nothing(tmp_path: Path) -> None:
+    def change(block: Any) -> None:
+        block["facts"].pop("shared_prefix_share")
+        block["engines"]["Q"] = {"licence_allows": False}
+
+    found = explained(tmp_path, stated=change)
+    assert ends(found) == ("engine", "P", None)
+    prefix = step(found, "nodes.prefix-heavy")
+    assert (prefix.answer, prefix.either, prefix.ahead) == ("not-measured", True, ())
+
+
 def test_a_question_that_does_not_arise_and_has_no_branch_stops_the_path(tmp_path: Path) -> None:
     found = explained(tmp_path, stated=state(one_vendor={"value": "not-applicable"}))
     assert (found.path.steps[-1].answer, ends(found)[0]) == ("not-applicable", "stopped")

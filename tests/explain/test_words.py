@@ -32,6 +32,10 @@ CASES: dict[str, Any] = {
     "counted by nobody": lambda block: block["facts"].pop("shared_prefix_share"),
     "not applicable": lambda block: block["facts"].update(one_vendor={"value": "not-applicable"}),
     "closed": lambda block: block.update(engines={name: {"licence_allows": False} for name in "PQR"}),
+    "either way": lambda block: (
+        block["facts"].pop("shared_prefix_share"),
+        block["engines"].update(Q={"licence_allows": False}),
+    ),
     "no load": lambda block: (block.pop("load"), block["facts"].update(one_vendor=True)),
     "column": lambda block: block["facts"].update(gb10=True),
 }
