@@ -128,6 +128,10 @@ class LaunchRecord(Frozen):
     """Every condition as it was put to this engine."""
     effective: tuple[Effective, ...] = ()
     """Every condition as the running engine shows it."""
+    attention_backend: str | None = None
+    """As the running engine names it; None: it does not."""
+    chat_template_sha256: Sha256 | None = None
+    """Of the template that was given with the weights or beside them; None: there is none, or the lab did not see it."""
     surface: Literal["parser", "unverified"] = "unverified"
     """Whether the command was checked against the option list of the engine's own parser."""
     attached_to: Literal["this-machine", "elsewhere"] | None = None

@@ -14,7 +14,7 @@ from lab.checks import CheckName
 from lab.conditions import Condition
 from lab.match import PUBLIC_WORD, Result, Side
 from lab.quality.paired import Paired
-from lab.quality.path import Contrast, Lane, PathId, QualityPath
+from lab.quality.path import Contrast, PathId, QualityPath
 from lab.records import (
     Build,
     CacheState,
@@ -25,6 +25,8 @@ from lab.records import (
     HostUse,
     How,
     InstrumentLevel,
+    Lack,
+    Lane,
     LaunchTally,
     MachineClass,
     Outcome,

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from lab.quality.coverage import NoVerdict, no_verdict
 from lab.quality.power import visible_difference
 from lab.spec import Frozen, Name
 
@@ -21,12 +22,6 @@ MARGIN = 0.01
 """The loss a team accepts where it states no other: one point."""
 
 CONFIDENCE = 0.95
-
-COVERAGE_LEAST_PERCENT = 98
-"""No verdict when less than this share of the items has a score on either side."""
-
-COVERAGE_APART_PERCENT = 1
-"""No verdict when the two shares are further apart than this."""
 
 FEW_CHANGED = 10
 """With fewer changed items than this, scores that are no whole numbers say too little about how far one can change."""
@@ -49,15 +44,6 @@ class NonInferiority(StrEnum):
     """The whole interval lies below -margin: the loss is larger."""
     UNDECIDED = "undecided"
     """The interval crosses -margin."""
-
-
-class NoVerdict(StrEnum):
-    """Why there is no verdict."""
-
-    NO_ITEM = "no-item"
-    """No item has a score on both sides."""
-    COVERAGE_LOW = "coverage-low"
-    COVERAGE_APART = "coverage-apart"
 
 
 class Paired(Frozen):
@@ -148,21 +134,6 @@ def compare(
         verdict=None if none or change is None else non_inferiority(change.interval, margin),
         no_verdict=none,
     )
-
-
-def no_verdict(items: int, unscored_first: int, unscored_second: int, n: int) -> NoVerdict | None:
-    """Why scores of so many answered items carry no verdict; None when they may carry one.
-
-    A side that leaves out its hard items scores well on the rest, so both sides need 98 % of the items, and
-    shares within 1 point of each other. Whole items are counted: no rounding decides.
-    """
-    if not n:
-        return NoVerdict.NO_ITEM
-    if 100 * (items - max(unscored_first, unscored_second)) < COVERAGE_LEAST_PERCENT * items:
-        return NoVerdict.COVERAGE_LOW
-    if 100 * abs(unscored_first - unscored_second) > COVERAGE_APART_PERCENT * items:
-        return NoVerdict.COVERAGE_APART
-    return None
 
 
 def non_inferiority(interval: tuple[float, float], margin: float) -> NonInferiority:

@@ -6,7 +6,8 @@ The sentence comes from the class of the contrast and from the interval. None sa
 from __future__ import annotations
 
 from lab.publish.evidence import PublicContrast, PublicPair, PublicRun
-from lab.quality.paired import NoVerdict, Paired
+from lab.quality.coverage import NoVerdict
+from lab.quality.paired import Paired
 from lab.quality.path import Contrast, ContrastClass
 from lab.report.cells import badge, link, table
 from lab.report.grid import Cell, Row, Table, Text, missing, number, words

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from lab.quality.path import QUANTIZATION_FIELDS, ContrastClass, Lane, QualityPath, contrast, enters
+from lab.quality.path import QUANTIZATION_FIELDS, ContrastClass, QualityPath, contrast, enters
+from lab.records import Lane
 from lab.spec import LaunchProfile
 
 SHA = "ab" * 32
