@@ -75,8 +75,8 @@ def _root(
 def plan(params: Params) -> None:
     """Show the run plan, the fixed columns and every problem, before anything starts."""
     from lab.environment import capture
-    from lab.plan import find_problems, load_plan
-    from lab.showing import ladder_words, support_words
+    from lab.plan import find_problems, load_plan, load_suite_of
+    from lab.showing import ladder_words, suite_words, support_words
     from lab.support import read_support
 
     known, machine = read_support(), capture()
@@ -88,8 +88,8 @@ def plan(params: Params) -> None:
         out.print()
         table = Table(title=f"{group.table} · match {group.match_id}", title_justify="left", show_header=False)
         table.add_row("model series", f"{spec.model.series} ({spec.model.revision})")
-        q = spec.quantization
-        table.add_row("quantization", f"weights {q.weights}, activations {q.activations}, KV cache {q.kv_cache}")
+        q, kv = spec.quantization, dict.fromkeys(s.quantization.kv_cache for s in group.specs)
+        table.add_row("quantization", f"weights {q.weights}, activations {q.activations}, KV cache {' / '.join(kv)}")
         table.add_row("context limit", f"{spec.context_limit} tokens")
         w = spec.workload
         exact = "exactly " if w.exact_output else "up to "
@@ -98,8 +98,8 @@ def plan(params: Params) -> None:
             "workload",
             f"{w.name}: {lengths}, {exact}{w.output_tokens} out, {w.requests_per_level} requests {ladder_words(w)}",
         )
-        suite = spec.quality
-        table.add_row("quality suite", f"{suite.name} {suite.version}" if suite else "not applicable: seeded text")
+        asked = next(run for run in loaded.runs if run.group == group)
+        table.add_row("quality suite", suite_words(load_suite_of(asked)))
         table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))

@@ -16,6 +16,7 @@
         certificate.json     what the instrument was shown to hold on this machine; not there when it was not calibrated
         schemas.json         structured output only: the schema of each item
         quality.json         scores of the suite
+        arms.json            what a constraint adds; only for a suite that asks free and under a schema
         samples.jsonl        one line an item of the suite
         engine.log           what the engine printed
         notebook.ipynb       the notebook as it was executed
@@ -51,6 +52,7 @@ from lab.metrics.launches import tally
 from lab.metrics.structured import classify
 from lab.metrics.surroundings import energy_per_token, gpu_use, host_use, shared_machine, span_of
 from lab.params import PARAMS_FOLDER
+from lab.quality.arms import ArmComparison
 from lab.quality.replies import QualityItem
 from lab.records import (
     Capabilities,
@@ -131,7 +133,7 @@ class LaunchRecord(Frozen):
     attention_backend: str | None = None
     """As the running engine names it; None: it does not."""
     chat_template_sha256: Sha256 | None = None
-    """Of the template that was given with the weights or beside them; None: there is none, or the lab did not see it."""
+    """Of the template given with the weights or beside them; None: there is none, or the lab did not see it."""
     surface: Literal["parser", "unverified"] = "unverified"
     """Whether the command was checked against the option list of the engine's own parser."""
     attached_to: Literal["this-machine", "elsewhere"] | None = None
@@ -209,6 +211,8 @@ class RunRecord(Frozen):
     certificate: Certificate | None
     """What the instrument had been shown to hold on this machine; None: it had not been calibrated."""
     quality: QualityResult | None
+    arms: ArmComparison | None
+    """What a constraint adds; None when the suite does not ask for it."""
     manifest_sha256: Sha256 | None
     """None for a bundle that is not sealed."""
 
@@ -446,6 +450,7 @@ class EvidenceStore:
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),
+            arms=self._optional(folder / "arms.json", ArmComparison),
             manifest_sha256=_digest_of(folder / "manifest.json"),
         )
 

@@ -296,7 +296,8 @@ class _Between:
         if subject is None and len(others) == 1 and not self._versions:
             return
         for one in others:
-            yield self._mismatch(Topic.SETTINGS, one.field, Kind.ALSO_VARIES, one.values)
+            topic = _SPEC_TOPICS.get(one.field.partition(".")[0], Topic.SETTINGS)
+            yield self._mismatch(topic, one.field, Kind.ALSO_VARIES, one.values)
         if self._versions and (subject or others):
             values = [side.engine_version for side in self._sides]
             yield self._mismatch(Topic.SETTINGS, "engine_version", Kind.ALSO_VARIES, values)

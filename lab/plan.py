@@ -290,7 +290,7 @@ def _quality_of(adapter: Adapter, suite: Suite, context_limit: int, where: str) 
         return None
     if context_limit < suite.needs_context:
         raise ParamsError(
-            f"{where}: quality suite {suite.name} needs a context of {suite.needs_context} tokens for its longest item; "
+            f"{where}: quality suite {suite.name} needs a context of {suite.needs_context} tokens; "
             f"context_limit is {context_limit}",
             f"write context_limit: {suite.needs_context} or more, or take a smaller suite",
         )

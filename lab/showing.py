@@ -16,9 +16,10 @@ from lab.errors import ParamsError, nearest
 from lab.evidence import EvidenceStore
 from lab.launching import Look
 from lab.match import Mismatch, refusals
+from lab.quality.arms import ArmComparison, Ending
 from lab.quality.power import DISCORDANCES, needs
-from lab.quality.suite import find_suite, load_suite
-from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
+from lab.quality.suite import Suite, find_suite, load_suite
+from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, Lane, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
@@ -225,6 +226,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
             score += f", {task.answered_score:.3f} over the {task.scored} scored"
         words = f"quality {task.task}: {score}, n {task.n}, coverage {task.coverage:.1%}, unscored: {reasons}"
         out.print(escape(f"{words}; {task.reason}" if task.reason else words), soft_wrap=True)
+    if record.arms is not None:
+        _wide(out).print(_arms(record.arms))
     if record.quality and record.quality.incomplete:
         out.print(f"quality is incomplete: {record.quality.incomplete}", soft_wrap=True)
     for level in record.levels:
@@ -311,6 +314,23 @@ def describe_bench(result: BenchResult, out: Console) -> None:
         out.print("interrupted: these are the requests that had been started", soft_wrap=True)
 
 
+def suite_words(suite: Suite | None) -> str:
+    """How large a quality suite is, and what it needs of an engine."""
+    if suite is None:
+        return "not applicable: seeded text"
+    items = sum(len(task.items) for task in suite.tasks)
+    tokens = sum(len(task.items) * (task.config.max_tokens or 1) for task in suite.tasks)
+    size = f"{items} items of {len(suite.tasks)} tasks, {suite.requests} requests one at a time"
+    lines = [
+        f"{suite.name} {suite.version}: {size}, answers of {tokens:,} tokens at most",
+        f"needs a context of {suite.needs_context} tokens",
+    ]
+    echo = [task.name for task in suite.tasks if task.config.lane is Lane.TOKENS]
+    if echo:
+        lines.append(f"needs echo of the engine, else not supported there: {', '.join(echo)}")
+    return "\n".join(lines)
+
+
 def ladder_words(workload: Workload) -> str:
     """The ladder of a workload in words."""
     if workload.arrival == "closed":
@@ -390,6 +410,26 @@ def _levels(levels: tuple[LevelResult, ...]) -> Table:
             *([_rate(level.scalars["goodput_rps"])] * goodput),
         )
     table.caption = "latencies: p50 / p99 of the successes; rates over the steady window"
+    return table
+
+
+def _arms(found: ArmComparison) -> Table:
+    endings = tuple(Ending)
+    table = Table("what a constraint adds", box=None, padding=(0, 2, 0, 0))
+    for title in (*endings, "right fields"):
+        table.add_column(title, justify="right")
+    for arm in (found.free, found.constrained, found.free_again):
+        counts = (str(arm.endings.get(ending, 0)) for ending in endings)
+        table.add_row(arm.task, *counts, f"{arm.field_accuracy:.3f}")
+    added = "no time is compared"
+    if found.added_latency_s is not None:
+        added = f"{found.added_latency_s * 1000:+.0f} ms an answer (median of {found.timed})"
+        if found.added_s_per_token is not None:
+            added += f", {found.added_s_per_token * 1000:+.2f} ms a token"
+    table.caption = (
+        f"more right fields in {len(found.gained)} items, fewer in {len(found.lost)}; "
+        f"free answers differ in {found.repeats_differ}; {added}"
+    )
     return table
 
 

@@ -22,6 +22,8 @@ class NoVerdict(StrEnum):
     """No item has a score on both sides."""
     COVERAGE_LOW = "coverage-low"
     COVERAGE_APART = "coverage-apart"
+    NO_MARGIN = "no-margin"
+    """Nobody stated which loss is acceptable, in the unit of this metric."""
 
 
 def is_low(items: int, unscored: int) -> bool:

@@ -132,9 +132,7 @@ def run_suite(
     return result, items
 
 
-def unsupported(
-    task: Task, capabilities: Capabilities | None, tokenizer: Tokenizer | None
-) -> tuple[Lack, str] | None:
+def unsupported(task: Task, capabilities: Capabilities | None, tokenizer: Tokenizer | None) -> tuple[Lack, str] | None:
     """Why a task cannot be asked of an engine, and the same in words; None when it can.
 
     A check that was not made, or could not be, has not passed.

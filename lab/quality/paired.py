@@ -1,7 +1,8 @@
 """Two paths on the same items: flips both ways, an interval, a verdict against a stated margin.
 
-Scores lie between 0 and 1. What is compared is second minus first on the items that both sides have scored; every
-other item is counted with its reason. "p > 0.05" is never read as "equal": that takes an interval and a margin.
+Scores lie between 0 and 1, bits per byte apart. What is compared is second minus first on the items that both sides
+have scored; every other item is counted with its reason. "p > 0.05" is never read as "equal": that takes an interval
+and a margin.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ class Paired(Frozen):
     """Of a difference at least as large if it were chance: exact McNemar for scores of 0 and 1."""
     visible: float | None
     """The smallest difference these items can show with chance 0.8; None: none."""
-    margin: float
-    """The loss that was stated as acceptable."""
+    margin: float | None
+    """The loss that was stated as acceptable; None: none was."""
     verdict: NonInferiority | None
     no_verdict: NoVerdict | None
     """Why there is no verdict; None when there is one."""
@@ -92,7 +93,8 @@ def compare(
     first: Scores,
     second: Scores,
     *,
-    margin: float = MARGIN,
+    margin: float | None = MARGIN,
+    better: Literal["higher", "lower"] = "higher",
     sources: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Paired:
@@ -101,7 +103,8 @@ def compare(
     Args:
         first: the path that is compared against.
         second: the path in question.
-        margin: the acceptable loss, a share.
+        margin: the acceptable loss, a share; None: nobody stated one for this metric.
+        better: which way the metric points. A difference stays second minus first; a loss is one the other way.
         sources: item id to what it shares with others, for instance a passage. Items of one source are not
             independent: interval and p then come from whole sources. An item without one stands for itself.
         seed: of the bootstrap.
@@ -114,7 +117,12 @@ def compare(
     left, right = (np.array([side[item] for item in both], dtype=float) for side in (first, second))
     groups: list[Hashable] = [(sources or {}).get(item, place) for place, item in enumerate(both)]
     none = no_verdict(len(ids), sum(missing[0].values()), sum(missing[1].values()), len(both))
+    none = none or (NoVerdict.NO_MARGIN if margin is None else None)
     change = _change(left, right, groups, seed) if both else None
+    verdict = None
+    if none is None and change is not None and margin is not None:
+        low, high = change.interval
+        verdict = non_inferiority((low, high) if better == "higher" else (-high, -low), margin)
     return Paired(
         items=len(ids),
         n=len(both),
@@ -131,7 +139,7 @@ def compare(
         p=change.p if change else None,
         visible=change.visible if change else None,
         margin=margin,
-        verdict=None if none or change is None else non_inferiority(change.interval, margin),
+        verdict=verdict,
         no_verdict=none,
     )
 

@@ -114,7 +114,6 @@ class TaskConfig(Frozen):
         """Which way the metric points."""
         return "lower" if self.metric == "bits_per_byte" or self.metric in LOWER_IS_BETTER else "higher"
 
-
     @property
     def lane(self) -> Lane:
         """How its items are asked: what of the path lies between a question and its answer."""

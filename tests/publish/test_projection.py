@@ -46,7 +46,7 @@ def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[
     assert public.path.engine == "reference"
     assert public.path.settings.items() >= {"ttft_s": "0.01", "prefix_caching": "false"}.items()
     assert public.path.sampling_defaults == "request"
-    assert public.path.compute_dtype is None
+    assert public.path.compute_dtype == "own of reference"  # it computes nothing
 
 
 def test_sampling_that_the_engine_decides_is_part_of_the_path(measured: tuple[EvidenceStore, str]) -> None:
