@@ -542,7 +542,7 @@ def _execute(
     tell: Callable[[Mapping[str, Any]], None],
 ) -> tuple[RunState, str | None]:
     """Run the notebook in a process of its own and judge by its exit code and the status, not by its cells."""
-    folder, limit_s = store.path(run_id).resolve(), _limit_s(planned)
+    folder, most_s = store.path(run_id).resolve(), limit_s(planned)
     with tempfile.TemporaryDirectory(prefix="lab-run-") as scratch:
         progress, output = Path(scratch, "progress"), Path(scratch, "output")
         progress.touch()
@@ -577,7 +577,7 @@ def _execute(
                 cwd=scratch,
             )
             try:
-                deadline = time.monotonic() + limit_s
+                deadline = time.monotonic() + most_s
                 with progress.open(encoding="utf-8") as lines:
                     while (code := process.poll()) is None and time.monotonic() < deadline:
                         _pass_on(lines, tell)
@@ -586,7 +586,7 @@ def _execute(
             finally:
                 process.stop()
         if code is None:
-            return RunState.FAILED, f"not finished within its limit of {limit_s:.0f} s"
+            return RunState.FAILED, f"not finished within its limit of {most_s:.0f} s"
         status = store.status(run_id)
         if code == 0 and status.step == "done":
             return RunState.MEASURED, None
@@ -601,7 +601,7 @@ def _pass_on(lines: Any, tell: Callable[[Mapping[str, Any]], None]) -> None:
             tell(json.loads(line))
 
 
-def _limit_s(planned: PlannedRun) -> float:
+def limit_s(planned: PlannedRun) -> float:
     """The most a run may take: every wait inside it runs into its own limit, and a margin."""
     workload = planned.spec.workload
     requests = workload.requests_per_level + workload.warmup_requests
