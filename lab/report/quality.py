@@ -154,16 +154,18 @@ def arms_table(runs: Runs, t: Messages) -> Table | None:
     for run in runs:
         if run.arms is None:
             continue
+        head = run_cell(run, t).model_copy(update={"rowspan": 4})
         for arm, key in (
             (run.arms.free, "arm-free"),
             (run.arms.constrained, "arm-constrained"),
             (run.arms.free_again, "arm-free-again"),
         ):
             endings = (number(count(arm.endings.get(ending, 0))) for ending in Ending)
-            accuracy = number(fraction(arm.field_accuracy))
-            rows.append(Row(cells=(run_cell(run, t), words(t(key)), *endings, accuracy)))
+            cells = (words(t(key)), *endings, number(fraction(arm.field_accuracy)))
+            first = arm is run.arms.free
+            rows.append(Row(cells=(head, *cells) if first else cells, continued=not first))
         reading = Text(text=arms_sentence(run.arms, t), style="note")
-        rows.append(Row(cells=(Cell(lines=(reading,), colspan=8),), continued=True))
+        rows.append(Row(cells=(Cell(lines=(reading,), colspan=7),), continued=True))
     titles = (t("run"), t("arm"), *(t(f"structured-{ending.value}") for ending in Ending), t("arm-fields"))
     return table("arms-table", t("arms-caption"), titles, rows, range(2, 8)) if rows else None
 

@@ -360,7 +360,7 @@ arm-fields = Right fields
 arms-sentence = Against the free asking after it, the constraint has more right fields in { $gained } of { $items } items and fewer in { $lost }; the two free askings differ in { $repeats }.
 arms-untimed = No item was answered completely both times, so no time is compared.
 arms-latency = It adds { $added } ms to an answer, over { $timed } items.
-arms-per-token = For each token of an answer it is { $added } ms; the answers are { $tokens } tokens longer.
+arms-per-token = For each token of an answer it is { $added } ms; the answers differ by { $tokens } tokens in length.
 
 sentence-separator = { " " }
 contrasts = Quality, side by side
