@@ -11,7 +11,7 @@ from statistics import fmean
 from lab.match import refusals
 from lab.publish.evidence import PublicRun, PublicTask
 from lab.quality.coverage import is_low
-from lab.records import LaunchTally
+from lab.records import Lane, LaunchTally
 from lab.report.cells import (
     Anchors,
     Form,
@@ -347,7 +347,8 @@ def quality_table(runs: Runs, t: Messages) -> Table:
 def _unscored_cell(task: PublicTask, unscored: Sequence[str], t: Messages) -> Cell:
     """Items without a score by reason; how answers ended, where some did not end by themselves."""
     lines = [Text(text=text) for text in unscored] or [Text(text=t("unscored-none"))]
-    if task.finish_reasons.keys() - ENDED_BY_ITSELF:
+    written = task.lane is not Lane.TOKENS  # for a likelihood, the one token that is made is no answer
+    if written and task.finish_reasons.keys() - ENDED_BY_ITSELF:
         ended = t("list-separator").join(f"{word} {count(n)}" for word, n in sorted(task.finish_reasons.items()))
         lines.append(Text(text=t("finish-reasons", reasons=ended), style="note"))
     return Cell(lines=tuple(lines))
