@@ -22,6 +22,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,7 +35,10 @@ from lab.quality.suite import load_suite
 from lab.spec import Frozen, Sha256, digest
 
 SOURCES = ("smoke", "japanese", "structured")
-"""Suites whose questions are the prompts, in this order; keys and metrics play no part."""
+"""Suites whose questions are asked, their tasks in turn; keys and metrics play no part."""
+
+FRAME = "Q: {}\nA:"
+"""What stands around a question: after a bare one, models that were taught to chat write nothing."""
 
 LONGEST_CHARS = 1200
 """A longer question is no prompt here: reading it would be most of the time."""
@@ -126,18 +130,18 @@ class Closeness(Frozen):
 
 
 def read_prompts(count: int, folder: Path = PARAMS_FOLDER / "quality") -> tuple[str, ...]:
-    """The first questions of the suites `SOURCES`, each text once.
+    """Questions of the suites `SOURCES`, one of each task in turn, each text once.
 
     Raises:
         QualityError: there are not so many.
     """
-    found: dict[str, None] = {}
-    for name in SOURCES:
-        for task in load_suite(folder / name).tasks:
-            found |= {item.question: None for item in task.items if len(item.question) <= LONGEST_CHARS}
+    tasks = [task for name in SOURCES for task in load_suite(folder / name).tasks]
+    columns = [[item.question for item in task.items if len(item.question) <= LONGEST_CHARS] for task in tasks]
+    turns = (question for row in zip_longest(*columns) for question in row if question is not None)
+    found = tuple(dict.fromkeys(FRAME.format(question) for question in turns))
     if not 1 <= count <= len(found):
         raise QualityError(f"{count} prompts are asked for; the suites {', '.join(SOURCES)} have 1 to {len(found)}")
-    return tuple(found)[:count]
+    return found[:count]
 
 
 class Reader:
@@ -162,7 +166,9 @@ class Reader:
             return body
         choice, prompt_tokens = body
         steps, text = _steps(choice.get("logprobs")), choice.get("text")
-        if not steps or not isinstance(text, str):
+        if not isinstance(text, str) or not text:
+            return Reading(error="nothing was written")  # two empty texts would be the same, and say nothing
+        if not steps:
             return Reading(error="no logprobs beside the text")
         kept: list[Step] = []
         for step in steps:

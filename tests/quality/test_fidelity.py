@@ -150,6 +150,14 @@ def test_an_engine_without_logprobs_gives_no_reading() -> None:
         record(reader(engine.base_url), "m", TEXTS, ASKED, 2, quiet)
 
 
+def test_two_empty_continuations_are_not_the_same_but_nothing() -> None:
+    empty = {"choices": [{"text": "", "finish_reason": "stop", "logprobs": {"content": []}}]}
+    with serve(lambda x: x.send(empty)) as engine:
+        found = reader(engine.base_url).follow("ab", 3)
+        assert found.error == "nothing was written"
+    assert compare_free((found,), (found,)).identical is None
+
+
 def test_only_what_was_asked_the_same_is_held_against_each_other() -> None:
     with pytest.raises(QualityError, match=r"the reference was asked 2 prompts \(\w{8}\) of 4 tokens"):
         check_same(ASKED, Asked.of(TEXTS, 4, 2))
@@ -159,6 +167,7 @@ def test_prompts_are_the_same_every_time_and_not_more_than_there_are() -> None:
     texts = read_prompts(200)
     assert len(set(texts)) == 200
     assert texts == read_prompts(200)
+    assert len({text[3:5] for text in texts[:12]}) > 6  # every task in turn, not one task first
     with pytest.raises(QualityError, match="have 1 to"):
         read_prompts(5000)
 
