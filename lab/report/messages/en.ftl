@@ -880,7 +880,7 @@ at-least = at least { $value }
 at-most = at most { $value }
 unit-percent = %
 unit-h = h
-unit-points = { $n ->
+unit-loss-points = { $n ->
     [one] point
    *[other] points
   }

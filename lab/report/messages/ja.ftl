@@ -861,7 +861,7 @@ at-least = { $value } 以上
 at-most = { $value } 以下
 unit-percent = %
 unit-h = 時間
-unit-points = { $n ->
+unit-loss-points = { $n ->
    *[other] ポイント
   }
 unit-in-flight = 件
