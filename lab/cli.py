@@ -191,6 +191,46 @@ def report(
 
 
 @app.command()
+def publish(
+    week: Annotated[
+        str | None, typer.Option("--week", metavar="WEEK", help="For instance 2026-W49 [default: the newest one due]")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build and gate everything, write nothing")] = False,
+    params: Annotated[
+        Path | None, typer.Option("--params", metavar="FILE", help="[default: params/publish.yaml]")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/]")] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
+    from datetime import UTC, datetime
+
+    from lab.evidence import open_store
+    from lab.params import PARAMS_FOLDER
+    from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
+    from lab.publish.weekly import Pages, only_one, publish_week
+    from lab.report.build import build_pages
+    from lab.report.weekly import archive_pages, front_pages
+    from lab.showing import describe_edition
+
+    file, now = params or PUBLISH_FILE, datetime.now(UTC)
+    found = read_publish_file(file)
+    wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
+    target = folder or PARAMS_FOLDER.parent / "reports"
+    pages = Pages(
+        match=lambda runs, contrasts: build_pages(runs, contrasts=contrasts), front=front_pages, archive=archive_pages
+    )
+    with only_one(target) as alone:
+        if not alone:
+            out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
+            return
+        done = publish_week(
+            open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
+        )
+    describe_edition(done, target, dry_run, out)
+
+
+@app.command()
 def runs(runs_dir: RunsDir = None) -> None:
     """List the runs of the store and where each stands."""
     from lab.errors import EvidenceError
