@@ -46,7 +46,7 @@ _LEFT_OUT = {
     LeftOut.NOT_MEASURED: "weekly-left-not-measured",
     LeftOut.DAMAGED: "weekly-left-damaged",
     LeftOut.WITHDRAWN: "weekly-left-withdrawn",
-    LeftOut.OLDER: "weekly-left-older",
+    LeftOut.OTHER: "weekly-left-other",
 }
 
 LIMITS = ("weekly-limit-cells", "weekly-limit-noise")

@@ -14,7 +14,7 @@ import pytest
 
 from lab.checks import CHECKS
 from lab.conditions import Condition
-from lab.errors import LeakFound
+from lab.errors import LabError, LeakFound
 from lab.plan import load_plan
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import PrivateFact
@@ -29,6 +29,18 @@ from tests.conftest import CHECKOUT
 from tests.report.report_examples import certificate, edition, level, run, task, workload
 
 needs_poppler = pytest.mark.skipif(which("pdftotext") is None, reason="no pdftotext here: install poppler-utils")
+
+
+def can_make_pdf() -> bool:
+    """Whether the system libraries of WeasyPrint are on this machine."""
+    try:
+        pdf(b"<html lang=en><title>empty</title>")
+    except LabError:
+        return False
+    return True
+
+
+needs_pango = pytest.mark.skipif(not can_make_pdf(), reason=f"no Pango here: {NEEDS}")
 
 
 def measured(engine: str, launch: str, rate: float, **changes: object) -> PublicRun:
@@ -83,6 +95,7 @@ def text_of(document: bytes, tmp_path: Path, *flags: str) -> str:
 
 
 @needs_poppler
+@needs_pango
 @pytest.mark.parametrize("lang", LANGS)
 def test_every_sheet_carries_label_digest_and_page_number(lang: str, tmp_path: Path) -> None:
     sheets = text_of(pdf(paper("beside", lang)), tmp_path, "-layout").split("\f")[:-1]
@@ -95,6 +108,7 @@ def test_every_sheet_carries_label_digest_and_page_number(lang: str, tmp_path: P
 
 
 @needs_poppler
+@needs_pango
 @pytest.mark.parametrize("lang", LANGS)
 def test_a_crowded_run_still_fits_on_one_sheet(lang: str, tmp_path: Path) -> None:
     sheets = text_of(pdf(paper("crowded", lang)), tmp_path).split("\f")[:-1]
@@ -102,6 +116,7 @@ def test_a_crowded_run_still_fits_on_one_sheet(lang: str, tmp_path: Path) -> Non
     assert len(sheets) == 3
 
 
+@needs_pango
 def test_a_pdf_is_tagged_says_its_language_and_holds_no_date() -> None:
     inside = open_pdf(paper("planned", "ja"))
     assert b"/StructTreeRoot" in inside and b"/Lang (ja)" in inside and b'pdfuaid:part="1"' in inside
@@ -163,6 +178,7 @@ def test_handout_in_chromium(lang: str, tmp_path: Path) -> None:
     check_page(page, tmp_path)
 
 
+@needs_pango
 def test_paper_goes_through_the_gate_as_pages_do(tmp_path: Path) -> None:
     leaky = measured("P", "1", 1.0, command=["engine", "--name=gpu-box-07"])
     pages, readable = handout_files(sheets_of((leaky,)), ("en",), paper=True)
