@@ -64,7 +64,7 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 """What never belongs on a page, looked for in lower case."""
 
-REPORT_FILE = re.compile(r"(?:[a-z]{2}/index\.html|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
+REPORT_FILE = re.compile(r"(?:[a-z]{2}/(?:index\.html|handout\.pdf)|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
 """What a report folder holds; a folder with anything else in it is never replaced."""
 
 _DATA_URI = re.compile(r"data:[a-z0-9.+/-]*;base64,([A-Za-z0-9+/=\s]+)")
