@@ -184,10 +184,45 @@ def report(
         raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
-    from lab.report.build import build_pages
+    from lab.report.apart import build_apart
 
-    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_pages(runs, langs, contrasts)):
+    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_apart(runs, langs, contrasts)):
         out.print(f"{shown(path)}", soft_wrap=True)
+
+
+@app.command()
+def gate(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders about to be published")],
+    private: Annotated[
+        list[Path] | None,
+        typer.Option("--private", metavar="FILE", help="A text none of whose lines may be in them; JSON lines too"),
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Look for everything identifying in what is about to be published, however it is packed or written.
+
+    Exit code 0: nothing was found; 2: something was, or the question could not be asked.
+    """
+    from lab.errors import LeakFound
+    from lab.evidence import open_store
+    from lab.publish.gate import look_through
+    from lab.publish.private import facts_of_files, private_facts
+
+    store = open_store(runs_dir)
+    run_ids = store.run_ids()
+    facts = private_facts(store, run_ids, facts_of_files(private or ()))
+    looked = look_through(paths, facts)
+    for finding in looked.findings:
+        out.print(f"{finding}", markup=False, soft_wrap=True)
+    ratio = looked.looked_s / max(looked.read_s, 1e-6)
+    out.print(
+        f"{looked.files} files, {looked.size_bytes / 1e6:.2f} MB, held against {len(facts)} private values of "
+        f"{len(run_ids)} bundles and this machine: {looked.looked_s:.1f} s, {ratio:.0f} times plain reading",
+        soft_wrap=True,
+    )
+    if looked.findings:
+        raise LeakFound(f"{len(looked.findings)} places would identify this site", "take them out, then ask again")
+    out.print("nothing identifying was found")
 
 
 @app.command()
