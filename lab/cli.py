@@ -184,9 +184,10 @@ def report(
         raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
-    from lab.report.apart import build_apart
+    from lab.report.apart import apart
 
-    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_apart(runs, langs, contrasts)):
+    build = apart("lab.report.build:build_pages")
+    for path in publish_report(store, chosen, target, lambda runs, contrasts: build(runs, langs, contrasts)):
         out.print(f"{shown(path)}", soft_wrap=True)
 
 
@@ -223,6 +224,48 @@ def gate(
     if looked.findings:
         raise LeakFound(f"{len(looked.findings)} places would identify this site", "take them out, then ask again")
     out.print("nothing identifying was found")
+
+
+@app.command()
+def publish(
+    week: Annotated[
+        str | None, typer.Option("--week", metavar="WEEK", help="For instance 2026-W49 [default: the newest one due]")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build and gate everything, write nothing")] = False,
+    params: Annotated[
+        Path | None, typer.Option("--params", metavar="FILE", help="[default: params/publish.yaml]")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/]")] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
+    from datetime import UTC, datetime
+
+    from lab.evidence import open_store
+    from lab.params import PARAMS_FOLDER
+    from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
+    from lab.publish.weekly import Pages, only_one, publish_week
+    from lab.report.apart import apart
+    from lab.showing import describe_edition
+
+    file, now = params or PUBLISH_FILE, datetime.now(UTC)
+    found = read_publish_file(file)
+    wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
+    target = folder or PARAMS_FOLDER.parent / "reports"
+    build = apart("lab.report.build:build_pages")
+    pages = Pages(
+        match=lambda runs, contrasts: build(runs, contrasts=contrasts),
+        front=apart("lab.report.weekly:front_pages"),
+        archive=apart("lab.report.weekly:archive_pages"),
+    )
+    with only_one(target) as alone:
+        if not alone:
+            out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
+            return
+        done = publish_week(
+            open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
+        )
+    describe_edition(done, target, dry_run, out)
 
 
 @app.command()

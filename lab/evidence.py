@@ -463,14 +463,21 @@ class EvidenceStore:
         }
         return json.dumps(document, indent=1)
 
-    def launches(self, run_id: str) -> LaunchTally:
-        """How the launches of a run's spec went, over all runs of its plan; attached engines are not launched."""
+    def launches(self, run_id: str, until: datetime | None = None) -> LaunchTally:
+        """How the launches of a run's spec went, over all runs of its plan; attached engines are not launched.
+
+        Args:
+            run_id: one of them.
+            until: launches that began later are not counted; None counts all.
+        """
         spec_digest, plan_digest = self.spec(run_id).spec_digest, self.status(run_id).plan_digest
         attempts: list[float | None] = []
         for other in self.run_ids():
             with contextlib.suppress(EvidenceError):
                 status = self.status(other)
                 if status.plan_digest != plan_digest or self.spec(other).spec_digest != spec_digest:
+                    continue
+                if until is not None and status.started_at > until:
                     continue
                 preparation = self._optional(self.path(other) / "preparation.json", Preparation)
                 if preparation is not None and preparation.startup_s is not None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -16,6 +19,7 @@ from lab.errors import ParamsError, nearest
 from lab.evidence import EvidenceStore
 from lab.launching import Look
 from lab.match import Mismatch, refusals
+from lab.publish.weekly import Published
 from lab.quality.power import DISCORDANCES, needs
 from lab.quality.suite import find_suite, load_suite
 from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
@@ -443,3 +447,29 @@ def _count(summary: Summary) -> str:
     if summary.min is None or summary.max is None:
         return "nothing"
     return f"{summary.min:g}" if summary.min == summary.max else f"{summary.min:g} to {summary.max:g}"
+
+
+def describe_edition(done: Published, folder: Path, dry_run: bool, out: Console) -> None:
+    """What one call of `lab publish` did, what changed, and where a withdrawn run still stands."""
+    from lab.params import shown
+    from lab.publish.archive import path_of
+    from lab.report.weekly import correction_words, news_words
+
+    t, edition = messages(LANG), done.edition
+    at = shown(folder / path_of(edition.name))
+    if not done.fresh:
+        out.print(f"{at} stands: the same inputs make no new revision", soft_wrap=True)
+    else:
+        out.print(f"{at}: {'would be published, nothing was written' if dry_run else 'published'}", soft_wrap=True)
+        for sentence in correction_words(edition.correction, t) if edition.correction else ():
+            out.print(escape(f"  correction: {sentence}"), soft_wrap=True)
+        for sentence in news_words(edition.news, t):
+            out.print(escape(f"  {sentence}"), soft_wrap=True)
+    states = Counter(cell.state for match in edition.matches for cell in match.cells)
+    counted = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+    out.print(f"cells: {counted or 'none'}", soft_wrap=True)
+    for name in done.stale:
+        out.print(
+            f"{shown(folder / path_of(name))} still holds a run withdrawn since. Next: lab publish --week {name.week}",
+            soft_wrap=True,
+        )

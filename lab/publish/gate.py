@@ -28,6 +28,9 @@ __all__ = ["Finding", "Known", "Looked", "PrivateFact", "inspect", "look_through
 REPORT_FILE = re.compile(r"(?:[a-z]{2}/index\.html|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
 """What a report folder holds; a folder with anything else in it is never replaced."""
 
+INSIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,79}){0,7}")
+"""Name of a file that stays in the folder it is written to."""
+
 MOST_FILE_BYTES = 256 * 1024 * 1024
 """A larger file is not read, which is a finding."""
 
@@ -200,7 +203,7 @@ def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFac
         EvidenceError: the folder holds something that is no report, or cannot be written.
     """
     for name in files:
-        if not REPORT_FILE.fullmatch(name) or ".." in PurePosixPath(name).parts:
+        if not INSIDE.fullmatch(name):
             raise EvidenceError(f"'{name[:80]}' is no file of a report; nothing was written")
     known = Known(facts)
     findings = [finding for name, payload in files.items() for finding in inspect(name, payload, known)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
@@ -42,8 +43,13 @@ DIGITS = 4
 GradeReason = Literal["no-gpu-seen", "engine-not-seen-on-gpu", "attached-elsewhere", "nvml", "generated", "imported"]
 
 
-def project(store: EvidenceStore, run_id: str) -> PublicRun:
+def project(store: EvidenceStore, run_id: str, until: datetime | None = None) -> PublicRun:
     """The public evidence of one measured, whole run.
+
+    Args:
+        store: where its bundle is.
+        run_id: the run.
+        until: launches of its spec are counted up to this moment; None counts all.
 
     Raises:
         EvidenceError: the run is not measured, or its bundle is damaged: it cannot carry a report.
@@ -60,7 +66,7 @@ def project(store: EvidenceStore, run_id: str) -> PublicRun:
     if record.environment is None or record.launch is None or record.preparation is None:
         raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
     try:
-        return _public(record, record.manifest_sha256, store.launches(run_id))
+        return _public(record, record.manifest_sha256, store.launches(run_id, until))
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))

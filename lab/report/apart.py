@@ -9,21 +9,22 @@ code in it, also to what never asks Python.
 from __future__ import annotations
 
 import ctypes
-import json
+import importlib
+import inspect
 import os
 import struct
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
 
 from lab.errors import EvidenceError
-
-if TYPE_CHECKING:
-    from lab.publish.evidence import PublicContrast, PublicRun
 
 LIMIT_S = 600.0
 """How long building pages may take."""
@@ -46,7 +47,6 @@ REFUSED = frozenset(
 )
 """What no page needs: another program, a connection, the name of the host, a way around a path."""
 
-
 PATHS = frozenset(
     "open os.listdir os.scandir os.truncate os.remove os.rename os.mkdir os.rmdir os.chmod os.utime "
     "shutil.copyfile".split()
@@ -58,50 +58,44 @@ class Fence(PermissionError):
     """Something outside the fence was asked for."""
 
 
-def build_apart(
-    runs: tuple[PublicRun, ...], langs: tuple[str, ...], contrasts: tuple[PublicContrast, ...] = ()
-) -> dict[str, bytes]:
-    """The pages of these runs, built by a process that is given their evidence and nothing else.
+def apart(target: str) -> Callable[..., dict[str, bytes]]:
+    """A function that builds pages, made to run behind the fences.
 
     Args:
-        runs: public evidence.
-        langs: languages to build.
-        contrasts: pairs of these runs.
+        target: module and name, for instance `lab.report.build:build_pages`. Its arguments are annotated with public
+            types, because they travel as JSON.
 
     Returns:
-        Path of each page relative to its edition, and its bytes.
-
-    Raises:
-        EvidenceError: the process ended without pages.
+        A function with the same arguments and the same pages.
     """
-    with tempfile.TemporaryDirectory(prefix="edition-") as folder:
-        evidence = Path(folder) / "evidence"
-        evidence.mkdir()
-        for run in runs:
-            (evidence / f"{run.run_id}.json").write_text(run.model_dump_json(), encoding="utf-8")
-        listed = "[" + ",".join(one.model_dump_json() for one in contrasts) + "]"
-        (evidence / "contrasts.json").write_text(listed, encoding="utf-8")
-        order = {"langs": langs, "runs": [run.run_id for run in runs]}
-        done = run_apart(Path(folder), "from lab.report.apart import main; main()", json.dumps(order))
-        if done.returncode:
-            said = done.stderr.strip().splitlines()
-            raise EvidenceError(f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}")
-        pages = Path(folder) / "pages"
-        return {path.relative_to(pages).as_posix(): path.read_bytes() for path in sorted(pages.rglob("*.html"))}
+
+    def build(*args: Any, **kwargs: Any) -> dict[str, bytes]:
+        with tempfile.TemporaryDirectory(prefix="edition-") as folder:
+            evidence = Path(folder) / "evidence"
+            evidence.mkdir()
+            (evidence / "arguments.json").write_bytes(to_json({"args": args, "kwargs": kwargs}))
+            done = run_apart(Path(folder), f"from lab.report.apart import main; main({target!r})")
+            if done.returncode:
+                said = done.stderr.strip().splitlines()
+                raise EvidenceError(f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}")
+            pages = Path(folder) / "pages"
+            found = [path for path in sorted(pages.rglob("*")) if path.is_file() and not path.is_symlink()]
+            return {path.relative_to(pages).as_posix(): path.read_bytes() for path in found}
+
+    return build
 
 
-def run_apart(folder: Path, code: str, order: str = "") -> subprocess.CompletedProcess[str]:
+def run_apart(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     """Run Python code behind the fences, in `folder`.
 
     Args:
         folder: the only place it can write, and besides libraries the only one it can read.
         code: what to run.
-        order: its standard input.
     """
     start = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); from lab.report.apart import fence; fence(); "
     return subprocess.run(
         [sys.executable, "-I", "-B", "-c", start + code],
-        input=order,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -150,21 +144,19 @@ def fence() -> None:
     sys.addaudithook(audit)
 
 
-def main() -> None:
-    """Build pages from the evidence in the working folder; the order comes on standard input."""
-    from pydantic import TypeAdapter
-
-    from lab.publish.evidence import PublicContrast, PublicRun
-    from lab.report.build import build_pages
-
-    order = json.loads(sys.stdin.read())
-    evidence = Path("evidence")
-    runs = tuple(PublicRun.model_validate_json((evidence / f"{run_id}.json").read_bytes()) for run_id in order["runs"])
-    contrasts = TypeAdapter(tuple[PublicContrast, ...]).validate_json((evidence / "contrasts.json").read_bytes())
-    for name, page in build_pages(runs, tuple(order["langs"]), contrasts).items():
-        path = Path("pages") / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(page)
+def main(target: str) -> None:
+    """Call `target` with the evidence in the working folder and write the pages beside it."""
+    module, _, name = target.partition(":")
+    build = getattr(importlib.import_module(module), name)
+    given = from_json(Path("evidence/arguments.json").read_bytes())
+    bound = inspect.signature(build, eval_str=True).bind(*given["args"], **given["kwargs"])
+    for parameter, value in bound.arguments.items():
+        kind = TypeAdapter(bound.signature.parameters[parameter].annotation)
+        bound.arguments[parameter] = kind.validate_json(to_json(value))
+    for path, page in build(*bound.args, **bound.kwargs).items():
+        at = Path("pages") / path
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.write_bytes(page)
 
 
 def _libraries() -> tuple[Path, ...]:
@@ -189,7 +181,7 @@ def _below(path: str, roots: tuple[str, ...]) -> bool:
 # Landlock: linux/landlock.h. The numbers of the calls are the same on every architecture.
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES, _PATH_BENEATH = 444, 445, 446, 38, 1
 _EXECUTE, _WRITE, _READ_FILE, _READ_FOLDER = 1, 2, 4, 8
-_CHANGES = sum(1 << bit for bit in range(4, 13))  # remove and make files, folders, links, devices
+_CHANGES = sum(1 << bit for bit in range(4, 9))  # remove and make files and folders; no link, no device
 _REFER, _TRUNCATE, _TCP = 1 << 13, 1 << 14, 0b11
 
 
