@@ -234,7 +234,7 @@ def _pdf(payload: bytes, limit: int) -> Iterator[Part]:
     if re.search(rb"/Encrypt\s+\d+\s+\d+\s+R", payload):
         raise Unreadable("an encrypted PDF")
     streams = []
-    for found in re.finditer(rb"stream\r?\n", payload):
+    for found in re.finditer(rb"(?<!end)stream\r?\n", payload):
         end = payload.find(b"endstream", found.end())
         head = payload[max(0, found.start() - 600) : found.start()].rpartition(b" obj")[2]
         body = payload[found.end() : end if end >= 0 else len(payload)]
@@ -244,14 +244,15 @@ def _pdf(payload: bytes, limit: int) -> Iterator[Part]:
         streams.append((head, body))
     texts = [body for head, body in streams if b"/Subtype/Image" not in head.replace(b" ", b"")]
     yield from (Part("PDF stream", body) for _, body in streams if not _is_drawing(body))
-    outside = re.sub(rb"stream\r?\n.*?endstream", b"stream", payload, flags=re.DOTALL)
-    yield Part("PDF objects", _ascii(outside))
+    outside = re.sub(rb"(?<!end)stream\r?\n.*?endstream", b"stream", payload, flags=re.DOTALL)
+    yield Part("PDF objects", _ascii(outside).removeprefix(b"%PDF-"))
     words = [word for body in (outside, *texts) for word in _pdf_strings(body)]
     yield Part("PDF strings", "\n".join(filter(None, map(_pdf_text, words))).encode("utf-8", "replace"))
-    for table in filter(None, map(_to_unicode, texts)):
-        pages = [body for body in texts if b"Tj" in body or b"TJ" in body]
-        shown = ["".join(_through(table, word) for word in _pdf_strings(body)) for body in pages]
-        yield Part("PDF page", "\n".join(shown).encode("utf-8", "replace"))
+    pages = [list(_pdf_strings(body)) for body in texts if b"Tj" in body or b"TJ" in body]
+    tables = [table for table in map(_to_unicode, texts) if table]
+    shown = ["".join(map(_pdf_text, page)) for page in pages]
+    shown += ["".join(_through(table, word) for word in page) for table in tables for page in pages]
+    yield Part("PDF pages", "\n".join(shown).encode("utf-8", "replace"))
 
 
 def _is_drawing(body: bytes) -> bool:
@@ -297,6 +298,9 @@ def _to_unicode(body: bytes) -> dict[int, str]:
             first = int(low, 16)
             for code in range(first, min(int(high, 16), first + 0xFFFF) + 1):
                 table[code] = chr(int(text, 16) + code - first)
+        for low, texts in re.findall(rb"<([0-9a-fA-F]+)>\s*<[0-9a-fA-F]+>\s*\[([^\]]*)\]", block):
+            for place, text in enumerate(re.findall(rb"<([0-9a-fA-F]+)>", texts)):
+                table[int(low, 16) + place] = bytes.fromhex(text.decode()).decode("utf-16-be", "ignore")
     return table
 
 

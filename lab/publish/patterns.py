@@ -120,7 +120,8 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern(
         "device id",
         r"\b(?:gpu|mig)-[0-9a-f]{8}-[0-9a-f]{4}-",
-        hints="gpu- mig-",
+        r"\bserial(?:[ _]?(?:number|no\.?))?[\"']?\s*[:=]?\s*[\"']?\d{10,14}\b",
+        hints="gpu- mig- serial",
         joined=True,
     ),
     _pattern(

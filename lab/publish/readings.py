@@ -250,7 +250,8 @@ def _readable(payload: bytes) -> str | None:
         text = payload.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return text if all(char.isprintable() or char in "\r\n\t" for char in text) else None
+    noise = ("Cc", "Cn", "Co", "Cs")
+    return text if all(char in "\r\n\t" or unicodedata.category(char) not in noise for char in text) else None
 
 
 def _character(match: re.Match[str]) -> str:
@@ -265,10 +266,11 @@ def _chr(digits: str) -> str:
 
 _SPACE = re.compile(r"\s+")
 _TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})|([/\"']))")
+_ESCAPE = re.compile(r"\\{1,4}(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})|([/\"']))")
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\n]?")
 _DATA_URI = re.compile(
-    r"data:(?P<media>[\w.+-]+/[\w.+-]+|)(?:;[\w=.+\"-]+)*?(?P<base64>;base64)?,(?P<body>(?(base64)[\w+/=\s-]+|[^\"'<>)\s]+))",
+    r"data:(?P<media>[\w.+-]+/[\w.+-]+|)(?:;[\w=.+\"-]+)*?(?P<base64>;base64)?,"
+    r"(?P<body>(?(base64)[\w+/-]+(?:\s+[\w+/-]{20,})*={0,2}|[^\"'<>)\s]+))",
     re.IGNORECASE,
 )
 _LINES_OF_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{40,}\r?\n\s*)+[A-Za-z0-9+/]+={0,2}")
