@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
 from lab.errors import LabError
+from lab.terminal import PlainConsole
 from lab.version import __version__
 
 app = typer.Typer(
@@ -62,8 +62,8 @@ class Layout(StrEnum):
     HF = "hf"
 
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = PlainConsole(highlight=False)
+err = PlainConsole(stderr=True, highlight=False)
 
 RunsDir = Annotated[
     Path | None, typer.Option("--runs-dir", metavar="D", help="Folder of the bundles [default: $LAB_RUNS, else runs/]")
@@ -189,6 +189,23 @@ def report(
     build = apart("lab.report.build:build_pages")
     for path in publish_report(store, chosen, target, lambda runs, contrasts: build(runs, langs, contrasts)):
         out.print(f"{shown(path)}", soft_wrap=True)
+    _say_who(target, target.parent)
+
+
+def _say_who(folder: Path, archive: Path) -> None:
+    """Name the key of the pseudonyms, and warn of machines that only one edition of the archive shows."""
+    from lab.publish.identity import open_namer, unique_machines
+
+    namer = open_namer()
+    if namer.uses_key:
+        out.print(f"pseudonyms: key {namer.key_id}")
+    for machine in unique_machines(folder, archive):
+        err.print(
+            f"note: no other edition in {archive} shows {machine.accelerator or 'no GPU'}, {machine.cpu_cores} cores, "
+            f"{machine.memory_gib} GiB: whoever knows such a machine knows whose it is. "
+            "identity.machine: class in params/publish.yaml says less",
+            soft_wrap=True,
+        )
 
 
 @app.command()
@@ -243,6 +260,7 @@ def publish(
 
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER
+    from lab.publish.archive import path_of
     from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
     from lab.publish.weekly import Pages, only_one, publish_week
     from lab.report.apart import apart
@@ -266,6 +284,7 @@ def publish(
             open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
         )
     describe_edition(done, target, dry_run, out)
+    _say_who(target / path_of(done.edition.name), target)
 
 
 @app.command()
@@ -298,7 +317,7 @@ def runs(runs_dir: RunsDir = None) -> None:
     if not table.row_count:
         out.print(f"no runs in {store.root}. Next: lab run params/harness-check.yaml", soft_wrap=True)
         return
-    Console(highlight=False, width=max(out.width, 150)).print(table)
+    PlainConsole(highlight=False, width=max(out.width, 150)).print(table)
 
 
 @app.command()

@@ -442,7 +442,7 @@ class MachineClass(Frozen):
     system: Literal["Linux", "Darwin", "Other"]
     machine: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,20}$")]
     """Instruction set, for instance x86_64 or aarch64."""
-    python: Annotated[str, StringConstraints(pattern=r"^3\.\d+\.\d+$")]
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,3}\.\d{1,3}$")]
 
 
 class InstrumentLimits(Frozen):

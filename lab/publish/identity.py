@@ -10,8 +10,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -85,6 +86,10 @@ class Namer:
     def uses_key(self) -> bool:
         """Whether the policy asks for pseudonyms."""
         return "pseudonym" in self.identity.models.values()
+
+    def key_of(self, series: str) -> str | None:
+        """The key behind the pseudonym of a model; None where it has none."""
+        return self.key_id if self.identity.models.get(series) == "pseudonym" else None
 
     def model(self, model: ModelSpec) -> ModelSpec:
         """A model under its public name; its release says no more than the name does."""
@@ -162,20 +167,31 @@ def read_key(variables: Mapping[str, str] = os.environ) -> bytes | None:
     return key
 
 
-def unique_machines(machines: Iterable[MachineClass], archive: Iterable[MachineClass]) -> tuple[MachineClass, ...]:
-    """Machines of an edition that no other edition of the archive shows: whoever knows the site knows them.
+def unique_machines(folder: Path, archive: Path) -> tuple[MachineClass, ...]:
+    """Machines of an edition that nothing else in the archive shows: whoever knows the site knows them.
 
     Args:
-        machines: as they are about to be published.
-        archive: of every run published otherwise.
+        folder: the edition.
+        archive: the folder of all editions.
     """
-    known = {_shape(machine) for machine in archive}
-    return tuple({_shape(one): one for one in machines if _shape(one) not in known}.values())
+    everywhere = {path: machine for path in archive.rglob("evidence/r-*.json") if (machine := _machine_in(path))}
+    own = {path: machine for path in folder.rglob("evidence/r-*.json") if (machine := _machine_in(path))}
+    elsewhere = {recognised_by(machine) for path, machine in everywhere.items() if path not in own}
+    found = {recognised_by(machine): machine for machine in own.values()}
+    return tuple(machine for shape, machine in found.items() if shape not in elsewhere)
 
 
-def _shape(machine: MachineClass) -> tuple[str | int | None, ...]:
+def recognised_by(machine: MachineClass) -> tuple[str | int | None, ...]:
     """What of a machine would be recognised; its Python changes too often to name anybody."""
     return machine.accelerator, machine.cpu_cores, machine.memory_gib, machine.system, machine.machine
+
+
+def _machine_in(path: Path) -> MachineClass | None:
+    """The machine of one published run; None where the file is of another kind."""
+    try:
+        return MachineClass.model_validate(json.loads(path.read_bytes())["machine"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _letters(key: bytes, kind: str, name: str) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from lab.environment import Environment, capture
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
+from lab.publish.identity import open_namer
 from lab.publish.readings import folded, squeezed
 from lab.roster import find
 from lab.spec import Frozen
@@ -81,7 +82,7 @@ def private_facts(
         more: kind and value of what is known otherwise, for instance internal names of models.
     """
     found = {("runs folder", str(store.root.resolve())), *_machine_facts(capture()), *_person_facts(), *more}
-    found |= set(_environment_facts(os.environ))
+    found |= set(_environment_facts(os.environ)) | set(open_namer().internal_names())
     for run_id in run_ids:
         for read in (_of_environment, _of_launch, _of_answers, _of_log, _of_notebook):
             with contextlib.suppress(EvidenceError, OSError, ValueError):
