@@ -185,14 +185,19 @@ _CHANGES = sum(1 << bit for bit in range(4, 9))  # remove and make files and fol
 _REFER, _TRUNCATE, _TCP = 1 << 13, 1 << 14, 0b11
 
 
+def kernel_refuses() -> bool:
+    """Whether this kernel can put its own fence around a process; Python's stands everywhere."""
+    if sys.platform != "linux":
+        return False
+    return int(ctypes.CDLL(None).syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))) >= 1
+
+
 def _ask_kernel(writable: tuple[Path, ...], readable: tuple[Path, ...]) -> bool:
     """Have the kernel refuse files outside and connections, as far as it can; False where it has no Landlock."""
-    if sys.platform != "linux":
+    if not kernel_refuses():
         return False
     call = ctypes.CDLL(None, use_errno=True).syscall
     version = call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))
-    if version < 1:
-        return False
     files = _EXECUTE | _WRITE | _READ_FILE | _READ_FOLDER | _CHANGES
     files |= (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     attributes = struct.pack("QQ", files, _TCP) if version >= 4 else struct.pack("Q", files)
