@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
 from lab.errors import LabError
+from lab.terminal import PlainConsole
 from lab.version import __version__
 
 app = typer.Typer(
@@ -62,8 +62,8 @@ class Layout(StrEnum):
     HF = "hf"
 
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = PlainConsole(highlight=False)
+err = PlainConsole(stderr=True, highlight=False)
 
 RunsDir = Annotated[
     Path | None, typer.Option("--runs-dir", metavar="D", help="Folder of the bundles [default: $LAB_RUNS, else runs/]")
@@ -199,10 +199,63 @@ def report(
         raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
-    from lab.report.build import build_pages
+    from lab.report.apart import apart
 
-    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_pages(runs, langs, contrasts)):
+    build = apart("lab.report.build:build_pages")
+    for path in publish_report(store, chosen, target, lambda runs, contrasts: build(runs, langs, contrasts)):
         out.print(f"{shown(path)}", soft_wrap=True)
+    _say_who(target, target.parent)
+
+
+def _say_who(folder: Path, archive: Path) -> None:
+    """Name the key of the pseudonyms, and warn of machines that only one edition of the archive shows."""
+    from lab.publish.identity import open_namer, unique_machines
+
+    namer = open_namer()
+    if namer.uses_key:
+        out.print(f"pseudonyms: key {namer.key_id}")
+    for machine in unique_machines(folder, archive):
+        err.print(
+            f"note: no other edition in {archive} shows {machine.accelerator or 'no GPU'}, {machine.cpu_cores} cores, "
+            f"{machine.memory_gib} GiB: whoever knows such a machine knows whose it is. "
+            "identity.machine: class in params/publish.yaml says less",
+            soft_wrap=True,
+        )
+
+
+@app.command()
+def gate(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders about to be published")],
+    private: Annotated[
+        list[Path] | None,
+        typer.Option("--private", metavar="FILE", help="A text none of whose lines may be in them; JSON lines too"),
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Look for everything identifying in what is about to be published, however it is packed or written.
+
+    Exit code 0: nothing was found; 2: something was, or the question could not be asked.
+    """
+    from lab.errors import LeakFound
+    from lab.evidence import open_store
+    from lab.publish.gate import look_through
+    from lab.publish.private import facts_of_files, private_facts
+
+    store = open_store(runs_dir)
+    run_ids = store.run_ids()
+    facts = private_facts(store, run_ids, facts_of_files(private or ()))
+    looked = look_through(paths, facts)
+    for finding in looked.findings:
+        out.print(f"{finding}", markup=False, soft_wrap=True)
+    ratio = looked.looked_s / max(looked.read_s, 1e-6)
+    out.print(
+        f"{looked.files} files, {looked.size_bytes / 1e6:.2f} MB, held against {len(facts)} private values of "
+        f"{len(run_ids)} bundles and this machine: {looked.looked_s:.1f} s, {ratio:.0f} times plain reading",
+        soft_wrap=True,
+    )
+    if looked.findings:
+        raise LeakFound(f"{len(looked.findings)} places would identify this site", "take them out, then ask again")
+    out.print("nothing identifying was found")
 
 
 @app.command()
@@ -222,18 +275,21 @@ def publish(
 
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER
+    from lab.publish.archive import path_of
     from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
     from lab.publish.weekly import Pages, only_one, publish_week
-    from lab.report.build import build_pages
-    from lab.report.weekly import archive_pages, front_pages
+    from lab.report.apart import apart
     from lab.showing import describe_edition
 
     file, now = params or PUBLISH_FILE, datetime.now(UTC)
     found = read_publish_file(file)
     wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
     target = folder or PARAMS_FOLDER.parent / "reports"
+    build = apart("lab.report.build:build_pages")
     pages = Pages(
-        match=lambda runs, contrasts: build_pages(runs, contrasts=contrasts), front=front_pages, archive=archive_pages
+        match=lambda runs, contrasts: build(runs, contrasts=contrasts),
+        front=apart("lab.report.weekly:front_pages"),
+        archive=apart("lab.report.weekly:archive_pages"),
     )
     with only_one(target) as alone:
         if not alone:
@@ -243,6 +299,7 @@ def publish(
             open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
         )
     describe_edition(done, target, dry_run, out)
+    _say_who(target / path_of(done.edition.name), target)
 
 
 @app.command("handout")
@@ -327,7 +384,7 @@ def runs(runs_dir: RunsDir = None) -> None:
     if not table.row_count:
         out.print(f"no runs in {store.root}. Next: lab run params/harness-check.yaml", soft_wrap=True)
         return
-    Console(highlight=False, width=max(out.width, 150)).print(table)
+    PlainConsole(highlight=False, width=max(out.width, 150)).print(table)
 
 
 @app.command()

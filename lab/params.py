@@ -16,6 +16,12 @@ from lab.errors import ParamsError, UnknownKey, nearest
 PARAMS_FOLDER = Path(__file__).resolve().parents[1] / "params"
 """The params/ of this checkout."""
 
+MOST_BYTES = 4 * 1024 * 1024
+"""A larger file is no file that a person edits."""
+
+MOST_VALUES = 200_000
+"""Most values of a file, an alias counted as often as it stands: a few lines of aliases can mean billions."""
+
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -44,6 +50,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         ParamsError: the file is missing, is not YAML, or holds something else.
     """
     try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise ParamsError(f"{shown(path)} has {path.stat().st_size} bytes; a params file has at most {MOST_BYTES}")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         folder = path.parent
@@ -58,9 +66,22 @@ def read_mapping(path: Path) -> dict[str, Any]:
         data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  a SafeLoader, only stricter
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as problem:
         raise ParamsError(f"{shown(path)} is not valid YAML: {' '.join(str(problem).split())}") from None
+    if _values(data, MOST_VALUES) > MOST_VALUES:
+        raise ParamsError(f"{shown(path)} means more than {MOST_VALUES} values: its aliases multiply")
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
         raise ParamsError(f"{shown(path)} has to hold a mapping of names to values, got {type(data).__name__}")
     return data
+
+
+def _values(data: Any, most: int) -> int:
+    """How many values plain data hold, counted no further than just past `most`."""
+    count, todo = 0, [data]
+    while todo and count <= most:
+        one = todo.pop()
+        count += 1
+        if isinstance(one, dict | list):
+            todo.extend(one.values() if isinstance(one, dict) else one)
+    return count
 
 
 def parse(cls: type[T], data: Any, where: str) -> T:

@@ -31,6 +31,7 @@ from lab.report.reasons import values_text
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
 from lab.support import Support, SupportTable, look_up
+from lab.terminal import PlainConsole
 
 SUPPORT_WORDS: dict[Support, str] = {
     "supported": "supported",
@@ -435,7 +436,7 @@ def _plain(value: object) -> str:
 
 def _wide(out: Console) -> Console:
     """The same output, wide enough for a table of numbers: a terminal may wrap it, nothing is cut off."""
-    return Console(file=out.file, width=max(out.width, 150), highlight=False)
+    return PlainConsole(file=out.file, width=max(out.width, 150), highlight=False)
 
 
 def _preflight(capabilities: Capabilities) -> Table:

@@ -13,6 +13,7 @@ from pydantic import Field, StringConstraints
 from lab.checks import CheckName
 from lab.conditions import Condition
 from lab.match import PUBLIC_WORD, Result, Side
+from lab.publish.identity import KeyId
 from lab.quality.arms import Ending
 from lab.quality.paired import Paired
 from lab.quality.path import Contrast, PathId, QualityPath
@@ -274,6 +275,8 @@ class PublicRun(Frozen):
     """What its GPUs did; None: none was seen."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""
+    pseudonym_key: KeyId | None = None
+    """Which key made the pseudonym of the model; None: its name is none."""
     path: QualityPath | None = None
     """What the answers of this run went through; None: evidence from before it was recorded."""
 
