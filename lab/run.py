@@ -342,7 +342,7 @@ class Run:
             here=serving.attached_to != "elsewhere",
             on_cpu=self._on_cpu(environment),
             bandwidth=bandwidth,
-            table=read_hardware(self._planned.models_folder.parent / "hardware.yaml"),
+            table=read_hardware(),
         )
 
     def _on_cpu(self, environment: Environment) -> bool:

@@ -12,6 +12,7 @@ from pydantic import Field, StringConstraints
 
 from lab.checks import CheckName
 from lab.conditions import Condition
+from lab.limits import RunCeilings
 from lab.match import PUBLIC_WORD, Result, Side
 from lab.quality.paired import Paired
 from lab.quality.path import Contrast, Lane, PathId, QualityPath
@@ -228,6 +229,8 @@ class PublicRun(Frozen):
     """What its engine's counters said; None: nothing was scraped."""
     gpu_use: GpuUse | None = None
     """What its GPUs did; None: none was seen."""
+    ceilings: RunCeilings | None = None
+    """The most it could reach beside what it reached; None: its limits were not recorded."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""
     path: QualityPath | None = None
