@@ -685,7 +685,7 @@ def _level(
     about = (
         certificate_concern(measured, rung, certificate),
         shared_machine(span, around.host, around.cores),
-        sums_concern(measured, spec.workload),
+        sums_concern(level, measured, spec.workload),
     )
     return level.model_copy(
         update={

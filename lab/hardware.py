@@ -27,7 +27,7 @@ class HardwareTable(Frozen):
     def find(self, name: str | None) -> Hardware | None:
         """The row of a product; None when there is none: a name that only resembles one is not it."""
         wanted = (name or "").casefold()
-        return next((row for row in self.rows if wanted in (one.casefold() for one in row.names)), None)
+        return next((row for row in self.rows if wanted in (one.casefold() for one in (*row.names, *row.also))), None)
 
 
 def read_hardware(path: Path = TABLE) -> HardwareTable:

@@ -62,6 +62,8 @@ class Hardware(Frozen):
 
     names: tuple[Product, ...] = Field(min_length=1)
     """Product names as nvidia-smi prints them, whole."""
+    also: tuple[Product, ...] = ()
+    """Names that other tools' files give the same product."""
     memory_bandwidth_gb_s: float = Field(gt=0)
     """10⁹ bytes a second."""
     memory_gb: float = Field(gt=0)
@@ -173,6 +175,30 @@ class Sums(Frozen):
     output_agrees: bool | None
     """None: one of the two is missing, or a failed request hides what the engine counted."""
     prompt_agrees: bool | None
+
+
+class Totals(Frozen):
+    """Totals and rates of one load as somebody states them; None: not stated."""
+
+    requests: int | None = None
+    succeeded: int | None = None
+    failed: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    duration_s: float | None = None
+    request_rps: float | None = None
+    output_tok_per_s: float | None = None
+    total_tok_per_s: float | None = None
+    """Prompt and output tokens together."""
+
+
+class Sum(Frozen):
+    """A stated value beside the one that follows from the other totals."""
+
+    name: Literal["requests", "request_rps", "output_tok_per_s", "total_tok_per_s"]
+    stated: float
+    follows: float
+    agrees: bool
 
 
 class RunCeilings(Frozen):

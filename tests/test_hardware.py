@@ -29,7 +29,7 @@ def limits(environment: Environment, **changes: Any) -> Limits:
 
 
 def test_every_row_has_a_source_and_each_name_stands_once() -> None:
-    names = [name for row in read_hardware().rows for name in row.names]
+    names = [name for row in read_hardware().rows for name in (*row.names, *row.also)]
     assert len(names) == len(set(names))
     assert all(len(row.source) > 20 for row in read_hardware().rows)
 
@@ -38,6 +38,11 @@ def test_a_name_that_only_resembles_a_row_is_not_it() -> None:
     table = read_hardware()
     assert table.find("nvidia h200") is not None
     assert [table.find(name) for name in ("NVIDIA H200 NVL", "NVIDIA GH200 480GB", "H200", "", None)] == [None] * 5
+
+
+def test_a_name_of_another_tool_finds_the_row_it_is_listed_with() -> None:
+    table = read_hardware()
+    assert table.find("nvidia-gb10-dgx-spark") == table.find("NVIDIA GB10") is not None
 
 
 def test_a_row_without_a_source_is_refused(tmp_path: Path) -> None:

@@ -120,6 +120,16 @@ def prefill_ceiling(shape: ModelShape, machine: Machine, tokens: float, cached: 
     return _lower(by_memory, by_compute)
 
 
+def bytes_at_most(gb_s: float, tpot_s: float) -> float:
+    """The most bytes that can have been read for one token of a stream that got one every `tpot_s`.
+
+    The ceiling turned round, for a speed whose model nobody has here: where the weights a token reads are more than
+    this, several tokens came of one step (drafting), or the speed is not plausible. It holds for any number of
+    streams.
+    """
+    return gb_s * 1e9 * tpot_s
+
+
 def kv_capacity(memory_bytes: float, weight_bytes: int, kv_bytes_per_token: float) -> int:
     """Tokens of KV cache that fit beside the weights; negative when the weights alone do not fit."""
     return int((memory_bytes - weight_bytes) // kv_bytes_per_token)

@@ -11,6 +11,7 @@ from lab.limits import Hardware, Limits, MemoryBandwidth, ModelShape, Reached, R
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import (
     Machine,
+    bytes_at_most,
     ceiling_concern,
     decode_ceiling,
     kv_capacity,
@@ -113,6 +114,10 @@ def test_packed_weights_have_no_count_and_so_no_bound_by_products() -> None:
 def test_a_prompt_is_read_once_over_the_weights_and_multiplied_with_them() -> None:
     assert prefill_ceiling(SHAPE, Machine(100, 100), 10) == Reached(ceiling=1000.0, bound="memory")
     assert prefill_ceiling(SHAPE, Machine(100, 100, 0.5), 10) == Reached(ceiling=500.0, bound="compute")
+
+
+def test_a_token_every_hundredth_of_a_second_can_have_read_a_hundredth_of_the_bandwidth() -> None:
+    assert bytes_at_most(100, 0.01) == 1e9
 
 
 def test_what_is_left_of_the_memory_holds_the_cache() -> None:
