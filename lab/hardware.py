@@ -18,6 +18,11 @@ from lab.spec import Frozen
 
 TABLE = PARAMS_FOLDER / "hardware.yaml"
 
+PLAIN = ("BF16", "F16", "FP16", "F32", "FP32")
+"""Formats of weights that nobody quantized."""
+WIDE_BITS = 12.0
+"""Bits a weight beyond which files were not quantized, whatever format the run names: the engine does it itself."""
+
 
 class HardwareTable(Frozen):
     """What params/hardware.yaml holds."""
@@ -40,6 +45,8 @@ def limits_of(
     environment: Environment,
     *,
     has_weights: bool,
+    named: str,
+    built: bool,
     here: bool,
     on_cpu: bool,
     bandwidth: MemoryBandwidth | None,
@@ -51,12 +58,14 @@ def limits_of(
         weights: where they lie; None: not on this machine.
         environment: the machine.
         has_weights: False for the reference engine.
+        named: format of the weights as the run names it.
+        built: whether the engine serves an artefact that was built from them.
         here: whether the engine runs on this machine.
         on_cpu: whether it computes on the CPU.
         bandwidth: as measured; None: it was not, or could not be.
         table: from `read_hardware`.
     """
-    shape, no_shape = _shape(weights, has_weights)
+    shape, no_shape = _shape(weights, has_weights, named, built)
     if not here:
         return Limits(shape=shape, no_shape=no_shape, computes_on=None, no_machine="elsewhere")
     no_machine: NoMachine | None = None
@@ -84,12 +93,19 @@ def limits_of(
     )
 
 
-def _shape(weights: Path | None, has_weights: bool) -> tuple[ModelShape | None, NoShape | None]:
+def _shape(
+    weights: Path | None, has_weights: bool, named: str, built: bool
+) -> tuple[ModelShape | None, NoShape | None]:
     if not has_weights:
         return None, "no-weights"
     if weights is None:
         return None, "not-here"
     try:
-        return read_shape(weights), None
+        shape = read_shape(weights)
     except ModelError:
         return None, "unreadable"
+    parameters = (shape.matrix_parameters or 0) + (shape.head_parameters or 0)
+    wide = parameters > 0 and 8 * shape.read_bytes / parameters > WIDE_BITS
+    if built or (wide and named.upper() not in PLAIN):
+        return None, "stored-otherwise"
+    return shape, None

@@ -77,8 +77,9 @@ class Hardware(Frozen):
     """Month or day in which somebody read it there."""
 
 
-NoShape = Literal["no-weights", "not-here", "unreadable"]
-"""The model has none; the weights are not on this machine; their head is none the lab can follow."""
+NoShape = Literal["no-weights", "not-here", "unreadable", "stored-otherwise"]
+"""The model has none; the weights are not on this machine; their head is none the lab can follow; the engine builds
+its own artefact of them, or quantizes them while it loads."""
 NoMachine = Literal["not-in-table", "not-measured", "elsewhere"]
 """The accelerator is not in params/hardware.yaml; the CPU's bandwidth could not be measured; another machine."""
 
@@ -100,7 +101,15 @@ class Limits(Frozen):
 
 
 NoCeiling = Literal[
-    "no-weights", "not-here", "unreadable", "not-in-table", "not-measured", "elsewhere", "in-cache", "not-seen-on-gpu"
+    "no-weights",
+    "not-here",
+    "unreadable",
+    "stored-otherwise",
+    "not-in-table",
+    "not-measured",
+    "elsewhere",
+    "in-cache",
+    "not-seen-on-gpu",
 ]
 """Why there is no ceiling: see `NoShape` and `NoMachine`; all weights fit into the processor's cache; NVML did not
 show the engine on the GPU."""

@@ -340,6 +340,8 @@ class Run:
             weights,
             environment,
             has_weights=self.spec.model.weights_format != "none",
+            named=self.spec.quantization.weights,
+            built=self._adapter.has_build,
             here=serving.attached_to != "elsewhere",
             on_cpu=self._on_cpu(environment),
             bandwidth=bandwidth,

@@ -23,7 +23,8 @@ def machine(*names: str, memory_mib: int | None = 1000) -> Environment:
 
 def limits(environment: Environment, **changes: Any) -> Limits:
     values: dict[str, Any] = {
-        "has_weights": True, "here": True, "on_cpu": False, "bandwidth": None, "table": read_hardware(),
+        "has_weights": True, "named": "BF16", "built": False, "here": True, "on_cpu": False, "bandwidth": None,
+        "table": read_hardware(),
     }  # fmt: skip
     return limits_of(None, environment, **(values | changes))
 
@@ -76,11 +77,13 @@ def test_an_engine_elsewhere_and_a_model_without_weights_say_so() -> None:
 
 def test_weights_give_the_shape_and_what_cannot_be_read_says_so(tmp_path: Path) -> None:
     values: dict[str, Any] = {
-        "has_weights": True, "here": True, "on_cpu": True, "bandwidth": MEASURED,
+        "has_weights": True, "named": "BF16", "built": False, "here": True, "on_cpu": True, "bandwidth": MEASURED,
         "table": HardwareTable(rows=read_hardware().rows[:1]),
     }  # fmt: skip
     whole = limits_of(write_gguf(tmp_path / "m.gguf"), machine(), **values)
     assert whole.shape is not None
     assert whole.shape.weight_bytes == 2624
+    for changes in ({"named": "FP8"}, {"built": True}):  # 16 bits a weight in the file
+        assert limits_of(tmp_path / "m.gguf", machine(), **(values | changes)).no_shape == "stored-otherwise"
     (tmp_path / "n.gguf").write_bytes(b"no")
     assert limits_of(tmp_path / "n.gguf", machine(), **values).no_shape == "unreadable"

@@ -786,6 +786,7 @@ ceiling-none = no ceiling: { $why }
 no-ceiling-no-weights = the reference engine has no weights
 no-ceiling-not-here = the weights are not on this machine, so their shape is not known
 no-ceiling-unreadable = the head of the weights could not be followed
+no-ceiling-stored-otherwise = the engine stores the weights otherwise than the files say: it builds an artefact, or quantizes while it loads
 no-ceiling-not-in-table = the accelerator is not in params/hardware.yaml
 no-ceiling-not-measured = the memory bandwidth could not be measured
 no-ceiling-elsewhere = the engine runs on a machine the lab cannot look into

@@ -774,6 +774,7 @@ ceiling-none = 上限なし：{ $why }
 no-ceiling-no-weights = 参照エンジンには重みがない
 no-ceiling-not-here = 重みがこのマシンになく、形がわからない
 no-ceiling-unreadable = 重みの先頭部を読み取れなかった
+no-ceiling-stored-otherwise = エンジンは重みをファイルとは別の形で持つ（成果物をビルドするか、読み込み時に量子化する）
 no-ceiling-not-in-table = このアクセラレータは params/hardware.yaml にない
 no-ceiling-not-measured = メモリ帯域を測定できなかった
 no-ceiling-elsewhere = エンジンはラボが調べられないマシンで動いている
