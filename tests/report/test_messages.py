@@ -16,9 +16,10 @@ from lab.errors import ParamsError
 from lab.limits import Above, RunCeilings
 from lab.match import Kind, Result, Topic
 from lab.publish.evidence import PublicPreparation, PublicRun
-from lab.quality.paired import NonInferiority, NoVerdict
-from lab.quality.path import ContrastClass, Lane
-from lab.records import Concern, ConcernCode, EvidenceGrade, How, Outcome, Structured, Unscored
+from lab.quality.coverage import NoVerdict
+from lab.quality.paired import NonInferiority
+from lab.quality.path import ContrastClass
+from lab.records import Concern, ConcernCode, EvidenceGrade, How, Lack, Lane, Outcome, Structured, Unscored
 from lab.report.build import LIMITS, TERMS
 from lab.report.checklist import Question
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
@@ -89,9 +90,8 @@ def families() -> set[str]:
     keys |= {f"contrast-verdict-{one.value}" for one in NonInferiority}
     keys |= {f"contrast-no-{one.value}" for one in NoVerdict if one is not NoVerdict.NO_ITEM}
     keys |= {f"no-ceiling-{reason}" for reason in ("not-recorded", *choices(RunCeilings, "reason"))}
-    keys |= {f"no-kv-{reason}" for reason in choices(RunCeilings, "no_kv")} | {
-        f"above-{one}" for one in get_args(Above)
-    }
+    keys |= {f"no-kv-{reason}" for reason in choices(RunCeilings, "no_kv")}
+    keys |= {f"above-{reason}" for reason in get_args(Above)} | {f"lack-{lack.value}" for lack in Lack}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
     keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
