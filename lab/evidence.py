@@ -4,6 +4,7 @@
         spec.json            what was meant
         status.json          where the run stands; written around the run by whoever supervises it
         environment.json     the machine
+        limits.json          the model's shape and what the machine can do: what the ceilings follow from
         launch.json          the command, the engine's version, what preflight saw
         preparation.json     named events and the durations between them
         load.json            clock, cost of the client
@@ -45,12 +46,15 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from lab.environment import Environment
 from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
+from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
+from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
 from lab.metrics.launches import tally
 from lab.metrics.structured import classify
+from lab.metrics.sums import run_sums, sums_concern
 from lab.metrics.surroundings import energy_per_token, gpu_use, host_use, shared_machine, span_of
 from lab.params import PARAMS_FOLDER
 from lab.quality.arms import ArmComparison
@@ -210,6 +214,8 @@ class RunRecord(Frozen):
     host_use: HostUse | None
     gpu_use: GpuUse | None
     engine_use: EngineUse | None
+    ceilings: RunCeilings | None
+    """The most it could reach beside what it reached; None: its limits were not recorded."""
     not_supported: Name | None
     """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
@@ -432,6 +438,26 @@ class EvidenceStore:
             host=self._rows(run_id, "host.parquet", HostSample),
             gpu=self._rows(run_id, "gpu.parquet", GpuSample),
         )
+        levels = tuple(
+            _level(spec, rung, of_level, schemas, certificate, around)
+            for level, rung in enumerate(spec.workload.rungs)
+            if (of_level := [record for record in records if record.level == level])
+        )
+        uses = (
+            gpu_use(around.gpu),
+            engine_use(self._rows(run_id, "server_metrics.parquet", Sample), load.metric_names if load else {}),
+        )
+        hosts = host_use(
+            around.host,
+            isolation.other_cores_before if isolation else None,
+            isolation.other_cores_after if isolation else None,
+        )
+        limits = self._optional(folder / "limits.json", Limits)
+        ceilings = None
+        if limits is not None:
+            seen = uses[0] is not None and uses[0].engine_seen
+            sums = run_sums(records, uses[1])
+            ceilings = run_ceilings(limits, spec, levels, records, engine_seen=seen, host=hosts, sums=sums)
         return RunRecord(
             run_id=run_id,
             spec=spec,
@@ -439,21 +465,12 @@ class EvidenceStore:
             environment=environment,
             launch=self.launch(run_id),
             preparation=self._optional(folder / "preparation.json", Preparation),
-            levels=tuple(
-                _level(spec, rung, of_level, schemas, certificate, around)
-                for level, rung in enumerate(spec.workload.rungs)
-                if (of_level := [record for record in records if record.level == level])
-            ),
+            levels=_above(levels, ceilings),
             prompts=load.prompts if load else (),
-            host_use=host_use(
-                around.host,
-                isolation.other_cores_before if isolation else None,
-                isolation.other_cores_after if isolation else None,
-            ),
-            gpu_use=gpu_use(around.gpu),
-            engine_use=engine_use(
-                self._rows(run_id, "server_metrics.parquet", Sample), load.metric_names if load else {}
-            ),
+            host_use=hosts,
+            gpu_use=uses[0],
+            engine_use=uses[1],
+            ceilings=ceilings,
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
@@ -684,6 +701,7 @@ def _level(
     about = (
         certificate_concern(measured, rung, certificate),
         shared_machine(span, around.host, around.cores),
+        sums_concern(level, measured, spec.workload),
     )
     return level.model_copy(
         update={
@@ -691,6 +709,17 @@ def _level(
             "energy_j_per_output_token": energy_per_token(measured, span, around.gpu),
             "structured": classify(measured, schemas),
         }
+    )
+
+
+def _above(levels: tuple[LevelResult, ...], ceilings: RunCeilings | None) -> tuple[LevelResult, ...]:
+    """The levels, and a concern with each that holds a value no machine could have reached."""
+    if ceilings is None or ceilings.reason is not None:
+        return levels
+    concerns = map(ceiling_concern, ceilings.levels)
+    return tuple(
+        level if one is None else level.model_copy(update={"concerns": (*level.concerns, one)})
+        for level, one in zip(levels, concerns, strict=True)
     )
 
 

@@ -13,6 +13,7 @@ import lab.report
 from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
+from lab.limits import Above, RunCeilings
 from lab.match import Kind, Result, Topic
 from lab.publish.evidence import PublicPreparation, PublicRun
 from lab.quality.coverage import NoVerdict
@@ -77,7 +78,7 @@ def families() -> set[str]:
     keys |= {f"question-{question}" for question in get_args(Question)} | {f"answer-{a}" for a in ("yes", "no", "open")}
     keys |= {f"table-{table}" for table in get_args(Table)}
     keys |= {f"pattern-{pattern}{end}" for pattern in ("serve", "build-serve") for end in ("", "-looks")}
-    keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft", "tpot-p50", "goodput")}
+    keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft", "tpot-p50", "goodput", "ceiling")}
     keys |= {f"term-{term}{end}" for term in TERMS for end in ("", "-text")}
     keys |= {f"limit-{limit}" for limit in LIMITS}
     keys |= {f"chart-{chart}-desc" for chart in ("throughput", "preparation", "ttft")}
@@ -88,7 +89,9 @@ def families() -> set[str]:
     keys |= {f"contrast-reads-{kind.value}" for kind in ContrastClass if kind is not ContrastClass.NOT_ATTRIBUTABLE}
     keys |= {f"contrast-verdict-{one.value}" for one in NonInferiority}
     keys |= {f"contrast-no-{one.value}" for one in NoVerdict if one is not NoVerdict.NO_ITEM}
-    keys |= {f"lack-{lack.value}" for lack in Lack}
+    keys |= {f"no-ceiling-{reason}" for reason in ("not-recorded", *choices(RunCeilings, "reason"))}
+    keys |= {f"no-kv-{reason}" for reason in choices(RunCeilings, "no_kv")}
+    keys |= {f"above-{reason}" for reason in get_args(Above)} | {f"lack-{lack.value}" for lack in Lack}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
     keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}

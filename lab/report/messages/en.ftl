@@ -911,3 +911,70 @@ handout-no-error = (no standard error)
 handout-no-levels = no level was measured
 handout-no-conditions = the conditions were not recorded: this evidence is older than them
 handout-no-checks = no check of preflight was recorded
+
+### Ceilings
+
+ceilings = Ceilings
+ceilings-note = What the hardware could do at most, by bytes and operations: a decode step reads every weight once and the keys and values of its context; streams that run together share one reading; a prompt is multiplied with every weight. No engine passes it while it computes every token itself.
+ceilings-caption = The share of its ceiling that each run reached
+ceiling-stream = One stream, decode (1 / TPOT p50)
+ceiling-output = All streams, output
+ceiling-prefill = One prompt, prefill
+ceiling-share = { $share } of the ceiling
+ceiling-of = { $value } of { $ceiling } tok/s, bound by { $bound ->
+    [compute] compute
+   *[memory] memory
+  }
+ceiling-above = above the ceiling, with a reason: { $reasons }
+ceiling-implausible = above the ceiling without a reason: not plausible
+ceiling-not-known = no ceiling here
+ceiling-prefill-alone = only at one stream: else a prompt waits for others
+ceiling-unknown = not known
+ceiling-none = no ceiling: { $why }
+no-ceiling-no-weights = the reference engine has no weights
+no-ceiling-not-here = the weights are not on this machine, so their shape is not known
+no-ceiling-unreadable = the head of the weights could not be followed
+no-ceiling-stored-otherwise = the engine stores the weights otherwise than the files say: it builds an artefact, or quantizes while it loads
+no-ceiling-not-in-table = the accelerator is not in params/hardware.yaml
+no-ceiling-not-measured = the memory bandwidth could not be measured
+no-ceiling-elsewhere = the engine runs on a machine the lab cannot look into
+no-ceiling-in-cache = all weights fit into the processor's cache
+no-ceiling-not-seen-on-gpu = the engine was not seen computing on the GPU
+no-ceiling-not-recorded = the limits were not recorded with this run
+above-batching = how many streams shared a reading is not known
+above-speculative = tokens are drafted ahead
+above-prefix-cache = the server does not say how much of the prompt came from its cache
+above-processor-cache = part of the weights stays in the processor's cache
+above-measured-ceiling = the ceiling was measured while others may have used the machine
+concern-sums = requests or tokens do not add up
+concern-above-ceiling = more than the hardware can do (times its ceiling)
+metric-ceiling = Share of the output's ceiling at { $load }
+metric-ceiling-any = Share of the output's ceiling
+unit-percent = %
+card-ceiling = What bounds it
+card-ceiling-source = Source of the hardware's values
+card-kv = KV cache
+card-sums = Counts of the engine and of the client
+ceiling-cpu = this machine's CPUs
+ceiling-no-compute = not known, so prefill is bounded by memory alone
+ceiling-machine = { $place }, { $many ->
+    [no] { "" }
+   *[yes] × { $ranks }, { "" }
+  }{ $bandwidth } GB/s ({ $how ->
+    [table] from the table
+   *[measured] measured before the launch
+  }); { $read } GB of weights are read for a token of one stream; rate of products: { $compute }
+kv-value = { $bytes } bytes a token; { $capacity } tokens fit beside the weights into { $memory } GB, if nothing else lay there
+kv-unknown = its cost is not known ({ $why }), so the ceilings leave it out and are the higher for it
+no-kv-sliding-window = some layers keep a window only
+no-kv-latent = the cache holds latent vectors
+no-kv-state-space = some layers keep a state
+no-kv-not-stated = the weights do not state it
+no-kv-format-unknown = the cost of this KV format is not listed
+not-counted = not counted
+sums-agree = add up
+sums-differ = do not add up
+sums-open = cannot be held against each other
+sums-value = output tokens: client { $output }, engine { $engineoutput }: { $outputverdict }; prompt tokens: client { $prompt } (cached { $cached }), engine { $engineprompt }: { $promptverdict } (warm-up included)
+term-ceiling = ceiling
+term-ceiling-text = The most a machine could do with this model: its memory bandwidth over the bytes of a token, or its rate of products over the operations of a token. The share reached says how much is left, not who is ahead.

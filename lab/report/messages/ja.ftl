@@ -898,3 +898,70 @@ handout-no-error = （標準誤差なし）
 handout-no-levels = 計測した負荷の段がありません
 handout-no-conditions = 条件の記録がありません（この証拠は条件の記録より古いものです）
 handout-no-checks = 事前確認の記録がありません
+
+### 上限
+
+ceilings = 上限
+ceilings-note = バイト数と演算数から決まる、ハードウェアの理論上の上限です。デコードの 1 ステップは重みをすべて 1 回読み、その文脈のキーとバリューを読みます。同時に走るストリームは 1 回の読み出しを分け合います。プロンプトのトークンはすべての重みと掛け合わされます。すべてのトークンを自分で計算するかぎり、どのエンジンもこれを超えません。
+ceilings-caption = 各実行が上限に対して届いた割合
+ceiling-stream = 1 ストリームのデコード（1 / TPOT p50）
+ceiling-output = 全ストリームの出力
+ceiling-prefill = 1 プロンプトのプリフィル
+ceiling-share = 上限の { $share }
+ceiling-of = { $ceiling } tok/s のうち { $value }、{ $bound ->
+    [compute] 演算
+   *[memory] メモリ
+  }で決まる
+ceiling-above = 上限を超えているが理由がある：{ $reasons }
+ceiling-implausible = 理由なく上限を超えている：ありえない値
+ceiling-not-known = ここでは上限なし
+ceiling-prefill-alone = 1 ストリームのときだけ。それ以外ではプロンプトがほかを待つ
+ceiling-unknown = 不明
+ceiling-none = 上限なし：{ $why }
+no-ceiling-no-weights = 参照エンジンには重みがない
+no-ceiling-not-here = 重みがこのマシンになく、形がわからない
+no-ceiling-unreadable = 重みの先頭部を読み取れなかった
+no-ceiling-stored-otherwise = エンジンは重みをファイルとは別の形で持つ（成果物をビルドするか、読み込み時に量子化する）
+no-ceiling-not-in-table = このアクセラレータは params/hardware.yaml にない
+no-ceiling-not-measured = メモリ帯域を測定できなかった
+no-ceiling-elsewhere = エンジンはラボが調べられないマシンで動いている
+no-ceiling-in-cache = 重みがすべて CPU のキャッシュに収まる
+no-ceiling-not-seen-on-gpu = エンジンが GPU で計算するところを確認できなかった
+no-ceiling-not-recorded = この実行では限界が記録されていない
+above-batching = 1 回の読み出しを何本のストリームが分け合ったか不明
+above-speculative = トークンを先読みで下書きしている
+above-prefix-cache = プロンプトのどれだけがキャッシュから来たかをサーバーが示さない
+above-processor-cache = 重みの一部が CPU のキャッシュに残る
+above-measured-ceiling = 上限の測定中にほかの処理がマシンを使っていた可能性がある
+concern-sums = リクエストまたはトークンの数が合わない
+concern-above-ceiling = ハードウェアの限界を超えている（上限の倍数）
+metric-ceiling = 出力の上限に対する割合（{ $load }）
+metric-ceiling-any = 出力の上限に対する割合（負荷ごと）
+unit-percent = %
+card-ceiling = 上限を決めるもの
+card-ceiling-source = ハードウェアの値の出典
+card-kv = KV キャッシュ
+card-sums = エンジンとクライアントの計数
+ceiling-cpu = このマシンの CPU
+ceiling-no-compute = 不明のため、プリフィルの上限はメモリだけで決まる
+ceiling-machine = { $place }、{ $many ->
+    [no] { "" }
+   *[yes] × { $ranks }、{ "" }
+  }{ $bandwidth } GB/s（{ $how ->
+    [table] 表の値
+   *[measured] 起動前に測定
+  }）。1 ストリームの 1 トークンごとに重み { $read } GB を読む。行列積の速さ：{ $compute }
+kv-value = 1 トークン { $bytes } バイト。{ $memory } GB に重みと並べて、ほかに何もなければ { $capacity } トークン入る
+kv-unknown = 費用が不明（{ $why }）。上限には含めず、そのぶん上限は高くなる
+no-kv-sliding-window = 一部の層は窓だけを保持する
+no-kv-latent = キャッシュは潜在ベクトルを持つ
+no-kv-state-space = 一部の層は状態を保持する
+no-kv-not-stated = 重みに記載がない
+no-kv-format-unknown = この KV 形式の大きさは一覧にない
+not-counted = 計数なし
+sums-agree = 合っている
+sums-differ = 合わない
+sums-open = 突き合わせできない
+sums-value = 出力トークン：クライアント { $output }、エンジン { $engineoutput }（{ $outputverdict }）。入力トークン：クライアント { $prompt }（うちキャッシュ { $cached }）、エンジン { $engineprompt }（{ $promptverdict }）。ウォームアップを含む
+term-ceiling = 上限
+term-ceiling-text = そのモデルでマシンが出せる最大値。メモリ帯域を 1 トークンのバイト数で、または行列積の速さを 1 トークンの演算数で割ったもの。届いた割合は残りの余地を示し、優劣を示すものではない
