@@ -1,0 +1,20 @@
+"""Whether a licence lets other people's numbers be shown again."""
+
+from __future__ import annotations
+
+import re
+
+from lab.imports.record import Republish
+
+OPEN = re.compile(
+    r"^(cc0|cc-?by(-sa)?(-\d(\.\d)?)?|pddl|odc-by|odbl|mit|apache-?2(\.0)?|bsd(-[23]-clause)?|public-domain)"
+    r"(-1\.0|-\d\.\d)?$"
+)
+"""Licences that allow the numbers to be republished with attribution; versions may follow."""
+
+
+def may_republish(licence: str | None) -> Republish:
+    """What follows from a licence's name: only names the lab knows to allow it say yes."""
+    if licence is None or not licence.strip():
+        return "not-stated"
+    return "yes" if OPEN.match(re.sub(r"[\s_]+", "-", licence.strip().lower())) else "no"
