@@ -137,6 +137,7 @@ class Side(Frozen):
     """None: preparation was not recorded."""
     grade: EvidenceGrade
     machine: MachineClass | None
+    """Of the engine; None: it was not recorded, or the engine runs where the lab cannot look."""
     certified: bool
     """Whether the instrument had been calibrated on its machine."""
     lab_version: str
@@ -152,6 +153,7 @@ def side_of(record: RunRecord, grade: EvidenceGrade) -> Side:
     launch = record.launch
     checks = launch.capabilities.checks if launch else ()
     settings = launch.settings if launch else ()
+    elsewhere = launch is not None and launch.attached_to == "elsewhere"
     return Side(
         run_id=record.run_id,
         measured=record.status.state is RunState.MEASURED,
@@ -169,7 +171,7 @@ def side_of(record: RunRecord, grade: EvidenceGrade) -> Side:
         not_expressible=launch.not_expressible if launch else (),
         cache_state=record.preparation.cache_state if record.preparation else None,
         grade=grade,
-        machine=record.environment.machine_class if record.environment else None,
+        machine=record.environment.machine_class if record.environment and not elsewhere else None,
         certified=record.certificate is not None,
         lab_version=record.status.lab_version,
     )
@@ -346,9 +348,14 @@ class _Between:
         counts = any(side.asked["preparation_counts"] for side in sides)
         states = [side.cache_state for side in sides]
         yield from self._equal(Topic.MEASUREMENT, "cache_state", states, refuses=counts)
-        for field in MachineClass.model_fields:
-            values = [getattr(side.machine, field) if side.machine else None for side in sides]
-            yield from self._equal(Topic.HARDWARE, f"machine.{field}", values, refuses=field != "python")
+        machines = [side.machine for side in sides]
+        if any(machine is None for machine in machines):
+            known = [None if machine is None else True for machine in machines]
+            yield self._mismatch(Topic.HARDWARE, "machine", Kind.NOT_READ_BACK, known)
+        else:
+            for field in MachineClass.model_fields:
+                values = [getattr(machine, field) for machine in machines]
+                yield from self._equal(Topic.HARDWARE, f"machine.{field}", values, refuses=field != "python")
         yield from self._equal(Topic.MEASUREMENT, "grade", [side.grade.value for side in sides])
         certified = [side.certified for side in sides]
         yield from self._equal(Topic.MEASUREMENT, "certificate", certified, refuses=False)

@@ -166,6 +166,7 @@ class Run:
                 engine.endpoint,
                 spec,
                 effective,
+                tokenizer=tokenizer.count if (tokenizer := self._tokenizer) else None,
                 alive=lambda: engine.check_alive("during preflight", patience_s=2.0),
                 say=lambda name: self._say("prepare", detail=f"preflight: {name}"),
             )
@@ -529,7 +530,7 @@ def _execute(
 ) -> tuple[RunState, str | None]:
     """Run the notebook in a process of its own and judge by its exit code and the status, not by its cells."""
     folder = store.path(run_id).resolve()
-    with tempfile.TemporaryDirectory(prefix="lab-run-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="lab-run-", ignore_cleanup_errors=True) as scratch:
         progress, output = Path(scratch, "progress"), Path(scratch, "output")
         progress.touch()
         parameters = {
@@ -561,6 +562,7 @@ def _execute(
                 environment,
                 out,
                 cwd=scratch,
+                scratch=scratch,  # after a kill -9 of this process nobody else removes it
             )
             try:
                 deadline = time.monotonic() + _limit_s(planned)

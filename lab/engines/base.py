@@ -166,6 +166,11 @@ class Failure:
     next_step: str
 
 
+def failure(pattern: str, what: str, next_step: str) -> Failure:
+    """An end that a line of the log explains; `pattern` is a regular expression."""
+    return Failure(re.compile(pattern), what, next_step)
+
+
 class Adapter(ABC):
     """One engine. A new engine is one subclass, one line in `ENGINES`, one golden argv test."""
 

@@ -250,7 +250,7 @@ class PublicRun(Frozen):
             not_expressible=self.not_expressible,
             cache_state=self.preparation.cache_state if self.preparation else None,
             grade=self.grade,
-            machine=self.machine,
+            machine=None if self.grade_reason == "attached-elsewhere" else self.machine,
             certified=self.certificate is not None,
             lab_version=self.lab_version,
         )

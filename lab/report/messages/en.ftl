@@ -579,6 +579,7 @@ consequence-capability = what needs it is not supported
 consequence-record = recorded, nothing follows
 probe-models = name of the model
 probe-tokenize = tokenizer can be asked
+probe-local-tokenizer = tokenizer of the model's files
 probe-prompt-tokens = prompt tokens of fixed conversations
 probe-exact-length = exact output length
 probe-stream-dialect = dialect of the stream

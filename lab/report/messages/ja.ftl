@@ -567,6 +567,7 @@ consequence-capability = 必要とするものは非対応
 consequence-record = 記録のみ
 probe-models = モデル名
 probe-tokenize = トークナイザへの問い合わせ
+probe-local-tokenizer = モデルのファイルにあるトークナイザー
 probe-prompt-tokens = 決まった会話の入力トークン数
 probe-exact-length = 出力の固定長
 probe-stream-dialect = ストリームの形式
