@@ -416,7 +416,7 @@ def unknown(traces: Sequence[Trace]) -> tuple[Unknown, ...]:
 
 def version_kind(version: str | None, commit: str | None) -> str | None:
     """`release`, `branch` or `commit`, by how a version is written; None: nothing is recorded."""
-    word = (version or "").strip().removeprefix("v")
+    word = (version or "").strip().rpartition(" ")[2].removeprefix("v")  # a package's name may stand in front
     if not word:
         return "commit" if commit else None
     if re.fullmatch(r"[0-9a-f]{7,40}", word) and re.search(r"[a-f]", word):

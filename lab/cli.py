@@ -332,6 +332,9 @@ def import_records(
     licence: Annotated[
         str | None, typer.Option("--licence", help="Licence of the data where the file states none, e.g. CC-BY-4.0")
     ] = None,
+    credit: Annotated[
+        str | None, typer.Option("--credit", help="Whom the licence wants named, e.g. 'Somebody (a site)'")
+    ] = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Bring in what others measured: graded imported, private, without a claim, until it is measured again."""
@@ -339,8 +342,36 @@ def import_records(
     from lab.imports import import_files
     from lab.showing_imported import describe_kept
 
-    kept = import_files(open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence)
+    kept = import_files(
+        open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence, credit=credit
+    )
     describe_kept(kept, out)
+
+
+@app.command("imported")
+def imported_page(
+    run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: every record")] = None,
+    lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/imported]")] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Build the page of imported records: source, licence, use, and why they do not stand side by side."""
+    from lab.evidence import open_store
+    from lab.imports import all_imported
+    from lab.params import PARAMS_FOLDER, shown
+    from lab.publish.imported import publish_imports
+    from lab.report.imported import build_imported
+
+    if lang not in ("en", "ja", "all"):
+        raise LabError(f"--lang is en, ja or all, got '{lang}'")
+    store = open_store(runs_dir)
+    chosen = tuple(dict.fromkeys(run_ids or (one.run_id for one in all_imported(store))))
+    if not chosen:
+        raise LabError(f"no imported record in {store.root}", "lab import KIND PATH")
+    langs = ("en", "ja") if lang == "all" else (lang,)
+    target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
+    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs)):
+        out.print(shown(path), soft_wrap=True)
 
 
 @app.command("remeasure")

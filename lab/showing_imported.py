@@ -17,7 +17,8 @@ from lab.report.betrayed import finding_lines, headline, letters, unknown_lines
 from lab.report.messages import messages
 
 LICENCE_WORDS = {
-    "yes": "may be shown to others with attribution",
+    "yes": "may be shown to others",
+    "needs-credit": "may be shown with a credit, and none is given: kept private (say it with --credit)",
     "no": "not known to allow republication: kept private",
     "not-stated": "not stated: kept private (say it with --licence)",
 }
@@ -53,6 +54,7 @@ def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Consol
         "file": f"{source.file}, {source.size_bytes:,} bytes, sha256 {source.sha256}",
         "tool": f"{source.tool} {source.tool_version or '(version not recorded)'}, importer {source.importer_version}",
         "licence": f"{source.licence or '—'}: {LICENCE_WORDS[source.republish]}",
+        "credit": source.credit or "",
         "engine": _named(record),
         "model": ", ".join(
             word or f"{name} not recorded"

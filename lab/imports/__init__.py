@@ -42,7 +42,13 @@ class Kept(Frozen):
 
 
 def import_files(
-    store: EvidenceStore, kind: str, paths: Sequence[Path], *, unit: Unit | None = None, licence: str | None = None
+    store: EvidenceStore,
+    kind: str,
+    paths: Sequence[Path],
+    *,
+    unit: Unit | None = None,
+    licence: str | None = None,
+    credit: str | None = None,
 ) -> tuple[Kept, ...]:
     """Import every result of every file; either all of them are kept or none.
 
@@ -52,6 +58,7 @@ def import_files(
         paths: files, or folders whose JSON files are taken.
         unit: of the times of a summary that does not say it; only for vllm-bench.
         licence: as whoever imports it declares it; used where the file states none.
+        credit: whom the licence wants named.
 
     Raises:
         ImportRefused: a file is not what it should be; nothing was imported.
@@ -66,11 +73,11 @@ def import_files(
         source = read_source(file, kind)
         for number in range(len(source.results)):
             earlier = known.get((source.sha256, number, IMPORTERS[kind]))
-            if earlier is not None and _says_the_same(earlier.source, unit, licence):
+            if earlier is not None and _says_the_same(earlier.source, unit, licence, credit):
                 found.append((source, earlier, False))
                 continue
             try:
-                record = _record(source, number, kind, unit, licence)
+                record = _record(source, number, kind, unit, licence, credit)
             except ImportRefused as problem:
                 raise ImportRefused(f"{shown(file)}: {problem.what}", problem.next_step) from None
             known[(source.sha256, number, IMPORTERS[kind])] = record
@@ -101,15 +108,19 @@ def all_imported(store: EvidenceStore) -> tuple[ImportedRecord, ...]:
     return tuple(sorted(found, key=lambda one: (one.imported_at, one.run_id)))
 
 
-def _says_the_same(earlier: Source, unit: Unit | None, licence: str | None) -> bool:
-    """Whether an earlier import was told the same: another licence or unit makes another record."""
+def _says_the_same(earlier: Source, unit: Unit | None, licence: str | None, credit: str | None) -> bool:
+    """Whether an earlier import was told the same: another licence, credit or unit makes another record."""
     declared = earlier.licence if earlier.licence_from == "declared" else None
-    return (licence == declared or earlier.licence_from == "file") and (unit is not None) == (
-        earlier.units == "declared"
+    return (
+        credit == earlier.credit
+        and (licence == declared or earlier.licence_from == "file")
+        and (unit is not None) == (earlier.units == "declared")
     )
 
 
-def _record(file: SourceFile, number: int, kind: str, unit: Unit | None, declared: str | None) -> ImportedRecord:
+def _record(
+    file: SourceFile, number: int, kind: str, unit: Unit | None, declared: str | None, credit: str | None
+) -> ImportedRecord:
     result = file.results[number]
     vllm = kind == "vllm-bench"
     fields = vllm_bench.read_result(result, unit) if vllm else inference_atlas.read_result(result)
@@ -127,7 +138,8 @@ def _record(file: SourceFile, number: int, kind: str, unit: Unit | None, declare
             part=number,
             licence=licence,
             licence_from="file" if stated else "declared" if declared else None,
-            republish=may_republish(licence),
+            credit=credit,
+            republish=may_republish(licence, credit),
             units=fields.pop("units"),
             lab_version=__version__,
             importer_version=IMPORTERS[kind],

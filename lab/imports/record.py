@@ -18,7 +18,7 @@ from lab.spec import Frozen, Sha256
 Tool = Literal["vllm-bench", "inference-atlas"]
 """Whose files are read."""
 
-Republish = Literal["yes", "no", "not-stated"]
+Republish = Literal["yes", "no", "not-stated", "needs-credit"]
 """Whether the licence lets numbers be shown to others; anything but `yes` stays private."""
 
 
@@ -37,6 +37,8 @@ class Source(Frozen):
     licence: str | None
     licence_from: Literal["file", "declared"] | None
     """`declared`: whoever imported it said so."""
+    credit: str | None
+    """Whom to name, as whoever imported it declares it."""
     republish: Republish
     units: Literal["in-the-names", "checked", "declared"]
     """How the unit of times is known: the keys say it, the file's own numbers allow one only, or it was declared."""

@@ -13,7 +13,7 @@ def test_records_are_imported_matched_in_both_languages_and_planned_again(tmp_pa
     where = ("--runs-dir", str(tmp_path / "runs"))
     write(tmp_path, "p.json", atlas_record("P"))
     write(tmp_path, "q.json", atlas_record("Q", engine={"id": "Q", "version": "0.1.dev0+mine"}))
-    imported = lab("import", "inference-atlas", str(tmp_path), "--licence", "CC BY 4.0", *where)
+    imported = lab("import", "inference-atlas", str(tmp_path), "--licence", "CC BY 4.0", "--credit", "Somebody", *where)
     assert imported.returncode == 0, imported.stderr
     assert "may be shown to others" in imported.stdout
     p, q = re.findall(r"^(r-[a-z2-7]{10})  [pq]\.json: imported", imported.stdout, re.MULTILINE)

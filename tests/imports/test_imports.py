@@ -185,7 +185,12 @@ def test_notes_are_read_for_the_kv_format_and_for_thinking() -> None:
     ],
 )  # fmt: skip
 def test_only_a_licence_that_is_known_to_allow_it_lets_numbers_be_shown(licence: str | None, follows: str) -> None:
-    assert may_republish(licence) == follows
+    assert may_republish(licence, "Somebody") == follows
+
+
+def test_a_licence_that_asks_for_a_credit_waits_for_one() -> None:
+    assert may_republish("CC BY 4.0", None) == "needs-credit"
+    assert may_republish("CC0-1.0", None) == "yes"
 
 
 def test_a_licence_in_the_file_goes_before_a_declared_one(store: EvidenceStore, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from lab.quality.path import ContrastClass, Lane
 from lab.records import Concern, ConcernCode, EvidenceGrade, How, Outcome, Structured, Unscored
 from lab.report.build import LIMITS, TERMS
 from lab.report.checklist import Question
+from lab.report.imported import NOT_USES, USES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
@@ -101,6 +102,7 @@ def families() -> set[str]:
     keys |= {f"unknown-{limit.value}" for limit in Limit} | {"unknown-rows-value", "unknown-unnamed-value"}
     keys |= {f"betray-fix-{topic.value}" for topic in Topic}
     keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
+    keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys

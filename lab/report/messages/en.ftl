@@ -875,3 +875,46 @@ unknown-rows-value = { $rows } of { $requests } measured requests, warm-up rows 
 unknown-unnamed = What these launch arguments do to the numbers: the lab has no engine-neutral name for them.
 unknown-unnamed-value = { $names }
 unknown-quality = Whether the answers were any good: no quality was measured under the same run.
+
+## The page of records of others
+
+imported-title = Records of others
+imported-note = Measured elsewhere, with other tools. These records stand on this page alone: no table of a report holds them, no rule reads them, and no claim is made from them.
+imported-private = { $count ->
+    [one] 1 further record is kept private: its licence is not stated, does not allow it, or asks for a credit nobody gave.
+   *[other] { $count } further records are kept private: their licence is not stated, does not allow it, or asks for a credit nobody gave.
+  }
+imported-from = What was imported, and from where
+imported-sources = Every record shown here, with its source and its licence
+imported-record = record
+imported-engine = engine, version
+imported-model = model, revision, quantization
+imported-machine = machine
+imported-workload = workload
+imported-tool = tool
+imported-licence = licence, credit
+imported-file = source file, SHA-256
+imported-uses = What such a record is good for
+imported-may = It may
+imported-may-ask = show which conditions a meeting has to fix before it compares.
+imported-may-again = be turned into a plan that measures it again here (lab remeasure).
+imported-may-spread = show how far the rounds of one record lie apart.
+imported-may-not = It may not
+imported-not-claim = carry a claim, or a number in an answer.
+imported-not-table = stand in the comparison table, or beside a run measured here.
+imported-not-engine = attribute a difference to an engine: several things differ at once.
+imported-not-decide = answer a question of the decision path.
+imported-silent = What the files do not record
+imported-silent-tool = { $tool }, { $records ->
+    [one] 1 record
+   *[other] { $records } records
+  }
+imported-beside = Records that carry the same names
+imported-values-title = What the files say
+imported-values-note = Numbers as the tools computed them. Where a definition is not the lab's, the metric keeps the tool's name and says how it differs.
+imported-numbers = { $run }: { $engine }
+imported-metric = metric
+imported-values = value
+imported-definition = definition
+imported-ours = the lab's
+imported-counted = counted
