@@ -303,7 +303,7 @@ def match_runs(
     refused = False
     if own and (len(own) > 1 or not others):
         found = match([side_of(record, grade_of(record)[0]) for record in own.values()])
-        describe_match(found, tuple(own), out)
+        describe_match(found, tuple(own), out, lang)
         refused = bool(refusals(found))
     traces = [
         trace_of_import(others[run_id])

@@ -44,7 +44,7 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
         t=t,
         languages=[messages(lang) for lang in langs],
         css=Markup(css),  # noqa: S704 - the package's own file
-        sources=_sources(public.records, t),
+        cards=[_card(one, t) for one in public.records],
         uses=USES,
         not_uses=NOT_USES,
         silences=[
@@ -60,27 +60,19 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
     return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
-def _sources(records: tuple[PublicImported, ...], t: Messages) -> Table:
-    badge = Text(text=t("grade-imported"), style="badge", value="imported")
-    rows = [
-        Row(
-            id=f"run-{one.run_id}",
-            cells=(
-                Cell(lines=(Text(text=one.run_id, style="code"), badge)),
-                _said(" ".join(part for part in (one.engine, one.version) if part), t),
-                _said(" / ".join(part for part in (one.model, one.revision, one.quantization) if part), t),
-                _said(one.machine, t),
-                _said(one.workload, t),
-                words(" ".join(part for part in (one.tool, one.tool_version) if part)),
-                words(one.licence, *((one.credit,) if one.credit else ())),
-                Cell(lines=(Text(text=one.source_sha256, style="code"),)),
-            ),
-        )
-        for one in records
-    ]  # fmt: skip
-    titles = ("imported-record", "imported-engine", "imported-model", "imported-machine", "imported-workload",
-              "imported-tool", "imported-licence", "imported-file")  # fmt: skip
-    return table("imported-sources", t("imported-sources"), map(t, titles), rows, style="prose")
+def _card(one: PublicImported, t: Messages) -> dict[str, object]:
+    """Where one record comes from, and under which licence it is shown."""
+    nothing = t("value-not-recorded")
+    facts = {
+        "imported-engine": " ".join(part for part in (one.engine, one.version) if part),
+        "imported-model": " / ".join(part or nothing for part in (one.model, one.revision, one.quantization)),
+        "imported-machine": one.machine,
+        "imported-workload": one.workload,
+        "imported-tool": " ".join(part for part in (one.tool, one.tool_version) if part),
+        "imported-licence": one.licence + (f" / {one.credit}" if one.credit else ""),
+        "imported-file": one.source_sha256,
+    }
+    return {"run_id": one.run_id, "facts": [(t(key), value or nothing) for key, value in facts.items()]}
 
 
 def _group(one: Beside, records: tuple[PublicImported, ...], t: Messages) -> dict[str, object]:

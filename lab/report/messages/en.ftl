@@ -800,6 +800,7 @@ betray-head = not comparable: { $reasons ->
     [one] 1 topic
    *[other] { $topics } topics
   }, in the order in which a meeting should fix them
+betray-footnote = Footnote:
 betray-footnotes = Footnotes: they refuse nothing
 betray-unknown = What these records cannot tell
 betray-fix = First:
@@ -885,8 +886,6 @@ imported-private = { $count ->
    *[other] { $count } further records are kept private: their licence is not stated, does not allow it, or asks for a credit nobody gave.
   }
 imported-from = What was imported, and from where
-imported-sources = Every record shown here, with its source and its licence
-imported-record = record
 imported-engine = engine, version
 imported-model = model, revision, quantization
 imported-machine = machine
