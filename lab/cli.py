@@ -63,6 +63,14 @@ class TimeUnit(StrEnum):
     MILLISECONDS = "ms"
 
 
+class ExportForm(StrEnum):
+    """Whose file a run is written as."""
+
+    VLLM_BENCH = "vllm-bench"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
 class Layout(StrEnum):
     """How weights lie on the disk."""
 
@@ -346,6 +354,26 @@ def import_records(
         open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence, credit=credit
     )
     describe_kept(kept, out)
+
+
+@app.command("export")
+def export_run(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
+    as_: Annotated[ExportForm, typer.Option("--as", help="vllm-bench, or one row a request as csv or parquet")],
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .csv, .parquet]")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Write a measured run as a file of others, so that they can check it with their own tools."""
+    from lab.evidence import open_store, write_atomically
+    from lab.export import export
+
+    target = path or Path(f"{run_id}.{'json' if as_ is ExportForm.VLLM_BENCH else as_.value}")
+    _require_folder(target)
+    payload = export(open_store(runs_dir), run_id, as_.value)
+    write_atomically(target, payload)
+    out.print(f"{target}: {len(payload):,} bytes", soft_wrap=True)
 
 
 @app.command("imported")
