@@ -80,6 +80,10 @@ def import_files(
                 record = _record(source, number, kind, unit, licence, credit)
             except ImportRefused as problem:
                 raise ImportRefused(f"{shown(file)}: {problem.what}", problem.next_step) from None
+            except ValidationError as problem:
+                first = problem.errors()[0]
+                place = ".".join(map(str, first["loc"]))
+                raise ImportRefused(f"{shown(file)}: {place} cannot be kept: {first['msg']}") from None
             known[(source.sha256, number, IMPORTERS[kind])] = record
             found.append((source, record, True))
     for source, record, new in found:

@@ -138,14 +138,14 @@ def _documents(path: Path, payload: bytes) -> tuple[dict[str, Any], ...]:
     except UnicodeDecodeError:
         raise ImportRefused(f"{shown(path)} is not text in UTF-8, so it is no JSON") from None
     found: list[Any] = []
-    reader, at = json.JSONDecoder(), 0
+    reader, at = json.JSONDecoder(parse_constant=_no_number), 0
     while at < len(words):
         if words[at].isspace():
             at += 1
             continue
         try:
             one, at = reader.raw_decode(words, at)
-        except (json.JSONDecodeError, RecursionError) as problem:
+        except (ValueError, RecursionError) as problem:
             cut = isinstance(problem, json.JSONDecodeError) and problem.pos >= len(words.rstrip()) - 1
             why = "ends in the middle: it is cut off" if cut or _open_string(problem) else f"is not JSON: {problem}"
             raise ImportRefused(f"{shown(path)} {why}", "fetch or write the file again; nothing was imported") from None
@@ -159,6 +159,11 @@ def _documents(path: Path, payload: bytes) -> tuple[dict[str, Any], ...]:
         odd = next(one for one in found if not isinstance(one, dict))
         raise ImportRefused(f"{shown(path)} has to hold results as mappings, got {type(odd).__name__}")
     return results
+
+
+def _no_number(word: str) -> None:
+    """NaN and infinity are no JSON, and no measurement."""
+    raise ValueError(f"{word} stands where a number should; a value that is missing has to be null")
 
 
 def _open_string(problem: Exception) -> bool:

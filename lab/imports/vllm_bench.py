@@ -6,6 +6,7 @@ them again without the suffix and in seconds, so a unit is believed only where t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from statistics import median
@@ -234,7 +235,7 @@ def row_median_s(requests: tuple[ImportedRequest, ...]) -> float | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _seconds(values: list[Any] | None, i: int) -> float | None:

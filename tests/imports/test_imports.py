@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab.betray import betray, trace_of_import
 from lab.conditions import Condition
 from lab.errors import EvidenceError, ImportRefused
 from lab.evidence import EvidenceStore
@@ -213,7 +216,8 @@ def test_a_licence_in_the_file_goes_before_a_declared_one(store: EvidenceStore, 
         (SECONDS | {"duration": "long"}, "'duration' has to be a finite number"),
         (SECONDS | {"completed": 1.5}, "'completed' has to be a count"),
         (detailed() | {"itls": [[0.1]]}, "differ in length"),
-        (json.dumps(SECONDS).replace("5.0", "NaN"), "finite"),
+        (json.dumps(SECONDS).replace("5.0", "NaN"), "NaN stands where a number should"),
+        (json.dumps(SECONDS).replace("5.0", "1e999"), "finite"),
     ],
 )
 def test_bad_files_are_refused_with_a_reason_and_nothing_is_kept(
@@ -252,3 +256,34 @@ def test_other_schemas_and_kinds_of_a_record_are_refused(store: EvidenceStore, t
 
 def test_every_kind_that_is_read_is_recognized() -> None:
     assert (recognize(SECONDS), recognize(atlas_record()), recognize({})) == ("vllm-bench", "inference-atlas", None)
+
+
+def test_whatever_stands_in_a_file_is_kept_or_refused_and_never_a_crash(tmp_path: Path) -> None:
+    odd = (None, True, -1, 0, 1.5, 10**30, "words", "", [], {}, [None], {"a": 1}, [[1]], [{}])
+    full = atlas_record(
+        raw={"harness": "h", "payload": {"iterations": [{"ttft_ms": {"mean": 1.0}}], "requests": [row("a")]}}
+    )
+    refused = 0
+    for kind, whole in (("vllm-bench", detailed()), ("inference-atlas", full)):
+        draw = random.Random(kind)
+        for number in range(150):
+            broken = json.loads(json.dumps(whole))
+            holder, key = draw.choice(list(places(broken)))
+            holder[key] = draw.choice(odd)
+            store = EvidenceStore(tmp_path / kind / str(number))
+            try:
+                (kept,) = import_files(store, kind, [write(tmp_path, "broken.json", broken)])
+            except ImportRefused:
+                refused += 1
+                assert store.imported_ids() == ()
+            else:
+                betray([trace_of_import(kept.record)])
+    assert 50 < refused < 250
+
+
+def places(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of a document, as its holder and its key."""
+    for key, value in list(node.items() if isinstance(node, dict) else enumerate(node)):
+        yield node, key
+        if isinstance(value, dict | list):
+            yield from places(value)
