@@ -46,7 +46,18 @@ RATES = {
 """Rates of the summary: the lab's name where the formula is the lab's, the unit, how it differs."""
 
 NAME = re.compile(r"^(mean|median|std|p\d+(?:\.\d+)?)_(ttft|tpot|itl|e2el)(_ms)?$")
-DETAIL = ("input_lens", "output_lens", "ttfts", "itls", "errors", "generated_texts", "start_times")
+DETAIL = (
+    "input_lens",
+    "output_lens",
+    "ttfts",
+    "itls",
+    "errors",
+    "latencies",
+    "generated_texts",
+    "start_times",
+    "queue_times",
+)
+"""Lists with one entry a request."""
 UNDERSTOOD = frozenset(
     {
         "date", "model_id", "tokenizer_id", "num_prompts", "request_rate", "burstiness", "max_concurrency", "duration",
@@ -211,7 +222,7 @@ def _rows(result: Result) -> Iterator[ImportedRequest]:
         raise ImportRefused(
             f"the per-request lists differ in length: {', '.join(f'{key} {n}' for key, n in lengths.items())}"
         )
-    inputs, outputs, firsts, gaps, errors = (lists.get(key) for key in DETAIL[:5])
+    inputs, outputs, firsts, gaps, errors, latencies = (lists.get(key) for key in DETAIL[:6])
     for i in range(next(iter(lengths.values()), 0)):
         failed = bool(errors[i]) if errors is not None else None
         first, between = _seconds(firsts, i), gaps[i] if gaps is not None else None
@@ -224,8 +235,15 @@ def _rows(result: Result) -> Iterator[ImportedRequest]:
             prompt_tokens=_count(inputs, i),
             completion_tokens=_count(outputs, i) if good or failed is None else None,
             ttft_s=first if good or failed is None else None,
-            e2e_s=first + sum(between) if first is not None and between is not None and good else None,
+            e2e_s=_end(first, between, _seconds(latencies, i)) if good else None,
         )
+
+
+def _end(first: float | None, between: list[float] | None, stated: float | None) -> float | None:
+    """Latency of a request: stated by newer versions, else the first token and every gap after it."""
+    if stated is not None:
+        return stated
+    return first + sum(between) if first is not None and between is not None else None
 
 
 def row_median_s(requests: tuple[ImportedRequest, ...]) -> float | None:

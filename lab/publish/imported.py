@@ -152,4 +152,5 @@ def _silence(tool: Tool, traces: Sequence[Trace]) -> Silence:
 
 
 def _word(words: str | None) -> str | None:
-    return words if words is not None and WORD.fullmatch(words) else None
+    plain = words is not None and WORD.fullmatch(words) and not words.startswith("/")  # a path is no name
+    return words if plain else None

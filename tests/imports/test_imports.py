@@ -64,6 +64,8 @@ def test_a_failed_row_has_no_times_and_no_tokens(store: EvidenceStore, tmp_path:
     rows = bench(store, tmp_path, detailed()).requests
     assert [one.succeeded for one in rows] == [True] * 9 + [False]
     assert rows[0].ttft_s == 0.1 and rows[0].e2e_s == pytest.approx(1.0) and rows[0].completion_tokens == 10
+    later = bench(store, tmp_path, detailed() | {"latencies": [1.25] * 9 + [0.0]}).requests
+    assert (later[0].e2e_s, later[9].e2e_s) == (1.25, None)  # newer versions state it
     assert rows[9].ttft_s is None and rows[9].completion_tokens is None  # the tool writes 0 for both
 
 
