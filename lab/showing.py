@@ -29,7 +29,7 @@ from lab.quality.suite import Suite, find_suite, load_suite
 from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, Lane, LevelResult, Outcome, Summary
 from lab.report.ceilings import ceiling_facts, level_words
 from lab.report.messages import engine_message, message, messages
-from lab.report.reasons import values_text
+from lab.report.reasons import footnote_word, mismatch_text, values_text
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
 from lab.support import Support, SupportTable, look_up
@@ -356,10 +356,20 @@ def _describe_ceilings(ceilings: RunCeilings, levels: tuple[LevelResult, ...], o
     _wide(out).print(table)
 
 
-def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: Console) -> None:
+def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: Console, lang: str = LANG) -> None:
     """Whether runs may stand side by side, and every reason in the order in which to fix it."""
     refused = refusals(found)
     one = len(run_ids) == 1
+    if lang != LANG:
+        t = messages(lang)
+        topics = len({mismatch.topic for mismatch in refused})
+        out.print(t("betray-head", reasons=len(refused), topics=topics) if refused else t("comparable"), soft_wrap=True)
+        for mismatch in found:
+            about = t(f"topic-{mismatch.topic.value}")
+            note = "" if mismatch.refuses else f"{footnote_word(t)} "
+            whose = "" if mismatch.run_ids == run_ids else f"  {', '.join(mismatch.run_ids)}"
+            out.print(Text(f"   {note}{about}: {mismatch_text(mismatch, t)}{whose}"), soft_wrap=True)
+        return
     if not refused:
         out.print(
             "comparable: nothing stands against it" if one else f"comparable: these {len(run_ids)} runs are one match"

@@ -10,6 +10,7 @@ import pytest
 from fluent.syntax import ast, parse
 
 import lab.report
+from lab.betray import FIELDS, FURTHER_FIELDS, Limit, Sign
 from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
@@ -22,6 +23,7 @@ from lab.quality.path import ContrastClass
 from lab.records import Concern, ConcernCode, EvidenceGrade, How, Lack, Lane, Outcome, Structured, Unscored
 from lab.report.build import LIMITS, TERMS
 from lab.report.checklist import Question
+from lab.report.imported import NOT_USES, USES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
@@ -100,6 +102,12 @@ def families() -> set[str]:
     keys |= {f"probe-{name.value}" for name in CheckName} | {f"probe-result-{one}" for one in get_args(Result)}
     keys |= {f"consequence-{consequence.value}" for consequence in Consequence}
     keys |= {f"mismatch-{kind.value}" for kind in Kind} | {f"topic-{topic.value}" for topic in Topic}
+    keys |= {f"sign-{sign.value}" for sign in Sign} | {"sign-not-recorded-anywhere"}
+    keys |= {f"sign-{sign.value}-value" for sign in Sign if sign not in (Sign.DIFFERS, Sign.NOT_RECORDED)}
+    keys |= {f"unknown-{limit.value}" for limit in Limit} | {"unknown-rows-value", "unknown-unnamed-value"}
+    keys |= {f"betray-fix-{topic.value}" for topic in Topic}
+    keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
+    keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys
