@@ -232,10 +232,10 @@ def gate(
     looked = look_through(paths, facts)
     for finding in looked.findings:
         out.print(f"{finding}", markup=False, soft_wrap=True)
-    ratio = looked.looked_s / max(looked.read_s, 1e-6)
+    ratio = looked.looked_s / max(looked.read_s, 1e-4)
     out.print(
         f"{looked.files} files, {looked.size_bytes / 1e6:.2f} MB, held against {len(facts)} private values of "
-        f"{len(run_ids)} bundles and this machine: {looked.looked_s:.1f} s, {ratio:.0f} times plain reading",
+        f"{len(run_ids)} bundles and this machine: {looked.looked_s:.1f} s of CPU, {ratio:.0f} times plain reading",
         soft_wrap=True,
     )
     if looked.findings:
