@@ -83,6 +83,21 @@ def test_one_setting_may_vary_and_a_second_one_is_named() -> None:
     assert found[0].values == ("false", "true")
 
 
+def test_the_kv_format_may_vary_in_the_pipeline_check_alone() -> None:
+    base = side()
+    other = asked(side("P", "2"), quantization={**base.asked["quantization"], "kv_cache": "Q8_0"})
+    other = other.model_copy(
+        update={name: {**READ_BACK, Condition.KV_CACHE_DTYPE: "Q8_0"} for name in ("wanted", "effective")}
+    )
+    assert match([base, other]) == ()
+    found = refusals(match([asked(one, table="comparison") for one in (base, other)]))
+    assert (only(found).field, only(found).kind) == ("quantization.kv_cache", Kind.ASKED_DIFFERS)
+    between = match([base, asked(other, engine="Q")])
+    assert [(one.topic, one.field, one.kind) for one in refusals(between)] == [
+        (Topic.QUANTIZATION, "quantization.kv_cache", Kind.ALSO_VARIES)
+    ]
+
+
 def test_a_setting_that_differs_beside_the_engine_is_named() -> None:
     other = asked(side("Q"), profile={**PROFILE, "max_num_seqs": 8})
     found = only(match([side("P"), other]))

@@ -281,6 +281,10 @@ class Adapter(ABC):
         """
         return ()
 
+    def attention_backend(self, endpoint: Endpoint, log: str) -> str | None:
+        """The attention kernels as the running engine names them; None when it does not."""
+        return None
+
     def reset_cache(self, endpoint: Endpoint) -> bool | None:
         """Empty the prefix cache: True when the engine did, False when it refused, None when it has no way."""
         return None

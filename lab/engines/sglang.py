@@ -284,6 +284,10 @@ class Sglang(Adapter):
                 found.setdefault(condition, Effective(condition=condition, value=value, source=source))
         return tuple(found[condition] for condition in Condition if condition in found)
 
+    def attention_backend(self, endpoint: Endpoint, log: str) -> str | None:
+        found = _info(endpoint).get("attention_backend")
+        return found if isinstance(found, str) else None
+
     def reset_cache(self, endpoint: Endpoint) -> bool | None:
         """True when it did; it refuses while requests are running or waiting."""
         return endpoint.post("/flush_cache", {}).status == 200

@@ -321,6 +321,11 @@ class Vllm(Adapter):
                 found.setdefault(condition, Effective(condition=condition, value=value, source=source))
         return tuple(found[condition] for condition in Condition if condition in found)
 
+    def attention_backend(self, endpoint: Endpoint, log: str) -> str | None:
+        """From its log on a GPU; on a CPU it does not name the one it has."""
+        found = re.findall(r"Using (\w+) attention backend", log)
+        return found[-1] if found else None
+
     def reset_cache(self, endpoint: Endpoint) -> bool | None:
         answer = endpoint.post("/reset_prefix_cache", {})
         if answer.status == 404:

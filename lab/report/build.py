@@ -125,6 +125,7 @@ def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ..
             "intended": ladders.intended_table(matched, t),
             "structured": ladders.structured_table(matched, t),
             "quality": tables.quality_table(matched, t),
+            "arms": quality.arms_table(matched, t),
             "contrasts": quality.contrasts_table(contrasts, runs, t),
             "standing": gauge.standing_table(runs, t),
             "certificates": gauge.certificate_tables(runs, t),

@@ -342,6 +342,25 @@ unscored-does_not_fit = does not fit into the context
 unscored-not_supported = not supported
 unscored-not_asked = not asked
 unscored-none = none
+coverage = Coverage
+coverage-share = { $share } %
+coverage-low = under 98 %: no verdict
+finish-reasons = Ended: { $reasons }
+lack-echo-broken = not supported there: the engine does not give the likelihood of given text
+lack-echo-not-exposed = not supported there: the engine does not let itself be asked for likelihoods
+lack-echo-not-probed = not supported there: whether the engine gives likelihoods was not probed
+lack-no-tokenizer = not supported there: the tokenizer of the model could not be read
+arms-caption = What a constraint adds
+arms-note = The same questions asked three times: free, under a JSON schema each, free again. Time is compared between the second and the third asking, because the first one warms a prefix cache for both. Medians over the items with a complete answer both times.
+arm = Asked
+arm-free = free
+arm-constrained = under its schema
+arm-free-again = free again
+arm-fields = Right fields
+arms-sentence = Against the free asking after it, the constraint has more right fields in { $gained } of { $items } items and fewer in { $lost }; the two free askings differ in { $repeats }.
+arms-untimed = No item was answered completely both times, so no time is compared.
+arms-latency = It adds { $added } ms to an answer, over { $timed } items.
+arms-per-token = For each token of an answer it is { $added } ms; the answers differ by { $tokens } tokens in length.
 
 sentence-separator = { " " }
 contrasts = Quality, side by side
@@ -354,6 +373,7 @@ contrasts-score = Score
 contrasts-coverage = Scored items
 contrasts-flips = Flips: down / up
 contrasts-same = Same answer
+contrasts-same-none = asks for a number, not an answer
 contrasts-p = p (Holm)
 contrasts-tests = { $n ->
     [one] one test
@@ -374,14 +394,14 @@ contrast-reads-N = Nothing recorded differs between the two paths: what is seen 
 contrast-reads-both = Not attributable: parts of the engine path and the quantization both differ ({ $fields }).
 contrast-reads-weights = Not attributable: the weights are other bytes under one name of their format ({ $fields }).
 contrast-reads-unrecorded = Not attributable, because this was not recorded: { $fields }.
-contrast-sentence = Difference of { $difference } points [{ $low }, { $high }] on { $n ->
+contrast-sentence = Difference of { $difference } { $unit } [{ $low }, { $high }] on { $n ->
     [one] 1 item
    *[other] { $n } items
   }, { $down ->
     [one] 1 flip
    *[other] { $down } flips
   } one way and { $up } the other; { $visible }: { $verdict }.
-contrast-visible = smallest visible difference { $points } points
+contrast-visible = smallest visible difference { $difference } { $unit }
 contrast-visible-none = so few items show no difference
 contrast-verdict-shown = a loss of more than { $margin } points is ruled out
 contrast-verdict-not-shown = the loss is larger than { $margin } points
@@ -389,9 +409,17 @@ contrast-verdict-undecided = undecided whether the loss stays within { $margin }
 contrast-verdict-noise = so much comes from repeating alone
 contrast-no-coverage-low = no verdict, because fewer than 98 % of the items have a score
 contrast-no-coverage-apart = no verdict, because the coverage of the two runs differs by more than 1 point
+contrast-no-no-margin = no verdict, because no margin is stated in this unit
 contrast-no-item = No item has a score in both runs.
 contrast-lanes = The answers begin to differ with: { $lanes }.
 contrast-lanes-none = The answers are the same in every lane that was asked.
+contrast-prompts = { $n ->
+    [0] Both count every prompt equally long.
+    [one] They count 1 of { $all } prompts differently long: tokenizer or chat template differ.
+   *[other] They count { $n } of { $all } prompts differently long: tokenizer or chat template differ.
+  }
+unit-points = points
+unit-bits = bits per byte
 lane-tokens = the numerics (token ids in, raw completion out)
 lane-text = the engine's own tokenizer
 lane-chat = the chat template
