@@ -82,8 +82,23 @@ def _root(
 
 
 @app.command()
-def plan(params: Params) -> None:
+def plan(
+    params: Params,
+    handout: Annotated[
+        bool, typer.Option("--handout", help="Print the sheet for the meeting instead: fixed columns, cells empty")
+    ] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="With --handout: as PDF too")] = False,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="D", help="With --handout [default: reports/handout-PLAN-planned]")
+    ] = None,
+    lang: Annotated[str, typer.Option("--lang", help="With --handout: en, ja or all")] = "all",
+) -> None:
     """Show the run plan, the fixed columns and every problem, before anything starts."""
+    if handout:
+        _hand_out_plan(params, folder, _langs(lang), pdf)
+        return
+    if pdf or folder is not None:
+        raise LabError("--pdf and --out go with --handout", "add --handout")
     from lab.environment import capture
     from lab.plan import find_problems, load_plan, load_suite_of
     from lab.showing import ladder_words, suite_words, support_words
@@ -285,6 +300,58 @@ def publish(
         )
     describe_edition(done, target, dry_run, out)
     _say_who(target / path_of(done.edition.name), target)
+
+
+@app.command("handout")
+def hand_out_runs(
+    run_ids: Annotated[list[str], typer.Argument(metavar="RUN_ID...")],
+    pdf: Annotated[bool, typer.Option("--pdf", help="As PDF too")] = False,
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/handout-PLAN]")] = None,
+    lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
+    runs_dir: RunsDir = None,
+) -> None:
+    """Make the handout of a meeting: the fixed columns, then one page per run_id, through the leak gate."""
+    from lab.evidence import open_store
+    from lab.params import PARAMS_FOLDER
+    from lab.publish.gate import private_facts
+    from lab.publish.handout import Papers, hand_out, public_runs
+    from lab.report.handout import handout_files, sheets_of
+
+    langs, store, chosen = _langs(lang), open_store(runs_dir), tuple(dict.fromkeys(run_ids))
+    public, evidence = public_runs(store, chosen)
+    pages, readable = handout_files(sheets_of(public), langs, paper=pdf)
+    target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
+    _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
+
+
+def _hand_out_plan(params: Path, folder: Path | None, langs: tuple[str, ...], pdf: bool) -> None:
+    """The sheets of a plan's matches before they are measured."""
+    from lab.evidence import open_store
+    from lab.params import PARAMS_FOLDER
+    from lab.plan import load_plan
+    from lab.publish.gate import private_facts
+    from lab.publish.handout import Papers, hand_out
+    from lab.report.handout import handout_files, planned_sheet
+
+    loaded = load_plan(params)
+    sheets = [planned_sheet(group.match_id, group.specs) for group in loaded.groups]
+    pages, readable = handout_files(sheets, langs, paper=pdf)
+    target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{loaded.name}-planned"
+    _say_files(hand_out(Papers(pages, readable), target, private_facts(open_store(), ())))
+
+
+def _say_files(paths: Sequence[Path]) -> None:
+    from lab.params import shown
+
+    for path in paths:
+        out.print(shown(path), soft_wrap=True)
+
+
+def _langs(lang: str) -> tuple[str, ...]:
+    """The languages an option names."""
+    if lang not in ("en", "ja", "all"):
+        raise LabError(f"--lang is en, ja or all, got '{lang}'")
+    return ("en", "ja") if lang == "all" else (lang,)
 
 
 @app.command()

@@ -36,8 +36,8 @@ class PublicWithdrawal(Frozen):
 
     run_id: RunId
     reason: Said
-    cell: CellName | None
-    """Where it stood or would have stood; None: only its run_id is known."""
+    cell: CellName
+    """Where it stood, or would have stood."""
 
 
 class Correction(Frozen):

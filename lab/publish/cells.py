@@ -42,8 +42,8 @@ class LeftOut(StrEnum):
     DAMAGED = "damaged"
     """Its bundle does not match its manifest."""
     WITHDRAWN = "withdrawn"
-    OLDER = "older"
-    """A newer week of the same cell, or a newer version of its engine, has launches of its own."""
+    OTHER = "other"
+    """It is of another week than the launches that stand in the cell, or of an earlier version of the engine."""
 
 
 class PublicCell(Frozen):
@@ -151,7 +151,7 @@ def _cell(
             whole.append((status, launch.engine_version if launch else None))
     taken = _newest(whole)
     if len(taken) < len(whole):
-        leave(LeftOut.OLDER, len(whole) - len(taken))
+        leave(LeftOut.OTHER, len(whole) - len(taken))
     state, runs = CellState.MEASURED if taken else CellState.PLANNED, []
     if len(taken) >= FRESH_LAUNCHES and not spec.attached:
         try:

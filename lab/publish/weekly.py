@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from lab.errors import EvidenceError, ParamsError, nearest
+from lab.errors import EvidenceError, ParamsError
 from lab.evidence import EvidenceStore, write_atomically
 from lab.publish import archive
 from lab.publish.archive import Correction, Edition, PublicWithdrawal
@@ -102,7 +102,7 @@ def publish_week(
     compared = {one.match.match_id: contrasts(store, one.runs) for one in chosen}
     facts = private_facts(store, [run.run_id for one in chosen for run in one.runs])
     return publish_chosen(
-        chosen, found, week, folder, pages, facts, compared, known=_cells_of(store, found, wanted), dry_run=dry_run
+        chosen, found, week, folder, pages, facts, compared, known=_cells_of(store, found, until), dry_run=dry_run
     )
 
 
@@ -115,7 +115,7 @@ def publish_chosen(
     facts: Iterable[PrivateFact] = (),
     compared: Mapping[str, Contrasts] | None = None,
     *,
-    known: Mapping[str, CellName] | None = None,
+    known: Mapping[str, CellName | None] | None = None,
     dry_run: bool = False,
 ) -> Published:
     """Publish one week out of public evidence; see `publish_week`.
@@ -128,7 +128,7 @@ def publish_chosen(
         pages: builds the pages.
         facts: what no page may say.
         compared: match_id to the contrasts of its runs.
-        known: the cell of each withdrawn run that the store has.
+        known: the cell of each withdrawn run that the store has; None for one that belongs to a later week.
         dry_run: build and gate everything, write nothing.
     """
     earlier, compared = archive.editions(folder), compared or {}
@@ -176,16 +176,18 @@ def _edition(
     folder: Path,
     earlier: tuple[Edition, ...],
     compared: Mapping[str, Contrasts],
-    known: Mapping[str, CellName],
+    known: Mapping[str, CellName | None],
 ) -> Edition:
     runs = tuple(run for one in chosen for run in one.runs)
     matches = tuple(one.match for one in chosen)
     standing, since = archive.newest(earlier, week), archive.before(earlier, week)
-    cells = {**_published_cells(folder, earlier, {one.run_id for one in found.withdrawn} - known.keys()), **known}
+    published = _published_cells(folder, earlier, {one.run_id for one in found.withdrawn})
+    cells: dict[str, CellName | None] = {**known, **published}
+    here = {match.match_id for match in matches}
     withdrawn = tuple(
-        PublicWithdrawal(run_id=one.run_id, reason=one.reason, cell=cells[one.run_id])
+        PublicWithdrawal(run_id=one.run_id, reason=one.reason, cell=cell)
         for one in found.withdrawn
-        if _known(one.run_id, cells, runs) and cells[one.run_id].match_id in {match.match_id for match in matches}
+        if (cell := _cell_of(one.run_id, cells)) is not None and cell.match_id in here
     )
     said = found.corrections.get(week)
     content = {
@@ -219,14 +221,12 @@ def _news(since: Edition | None, folder: Path, matches: Sequence[PublicMatch], r
     return news(since.name if since else None, old, matches, runs, (one.run_id for one in found.withdrawn))
 
 
-def _known(run_id: str, cells: Mapping[str, CellName], runs: Runs) -> bool:
-    if run_id in cells:
-        return True
-    near = nearest(run_id, [run.run_id for run in runs])
-    hint = f"; did you mean {near}?" if near else ""
-    raise ParamsError(
-        f"publish.yaml withdraws {run_id}, which is neither in the store nor in a published edition{hint}", "lab runs"
-    )
+def _cell_of(run_id: str, cells: Mapping[str, CellName | None]) -> CellName | None:
+    if run_id not in cells:
+        raise ParamsError(
+            f"publish.yaml withdraws {run_id}, which is neither in the store nor in a published edition", "lab runs"
+        )
+    return cells[run_id]
 
 
 def _published_cells(folder: Path, earlier: Iterable[Edition], run_ids: set[str]) -> dict[str, CellName]:
@@ -246,19 +246,20 @@ def _published_cells(folder: Path, earlier: Iterable[Edition], run_ids: set[str]
     }
 
 
-def _cells_of(store: EvidenceStore, found: PublishFile, wanted: Iterable[WantedMatch]) -> dict[str, CellName]:
-    """The cell of each withdrawn run that the store has."""
-    cells = {}
+def _cells_of(store: EvidenceStore, found: PublishFile, until: datetime) -> dict[str, CellName | None]:
+    """The cell of each withdrawn run that the store has; None for one that did not end before the cut-off."""
+    cells: dict[str, CellName | None] = {}
     there = set(store.run_ids())
     for one in found.withdrawn:
         if one.run_id in there:
             spec, status = store.spec(one.run_id), store.status(one.run_id)
-            cells[one.run_id] = CellName(
+            name = CellName(
                 match_id=status.match_id,
                 engine=spec.engine,
                 profile=spec.profile.name,
                 spec_digest=spec.spec_digest,
             )
+            cells[one.run_id] = name if status.ended_at is not None and status.ended_at <= until else None
     return cells
 
 

@@ -46,10 +46,11 @@ _LEFT_OUT = {
     LeftOut.NOT_MEASURED: "weekly-left-not-measured",
     LeftOut.DAMAGED: "weekly-left-damaged",
     LeftOut.WITHDRAWN: "weekly-left-withdrawn",
-    LeftOut.OLDER: "weekly-left-older",
+    LeftOut.OTHER: "weekly-left-other",
 }
 
-LIMITS = ("weekly-limit-cells", "weekly-limit-noise", "weekly-limit-chance")
+LIMITS = ("weekly-limit-cells", "weekly-limit-noise")
+CHANCE = "weekly-limit-chance"
 
 
 def front_pages(edition: Edition, langs: tuple[str, ...] = LANGS) -> dict[str, bytes]:
@@ -101,6 +102,7 @@ def render(template: str, context: dict[str, Any]) -> bytes:
 
 
 def _front(edition: Edition, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
+    compared = len(edition.news.changed) + edition.news.within
     graded = {cell.grade for match in edition.matches for cell in match.cells}
     return {
         "t": t,
@@ -115,8 +117,7 @@ def _front(edition: Edition, t: Messages, langs: tuple[str, ...]) -> dict[str, A
             for match in edition.matches
         ],
         "withdrawn": _withdrawn_table(edition, t) if edition.withdrawn else None,
-        "limits": LIMITS,
-        "compared": count(len(edition.news.changed) + edition.news.within),
+        "limits": [*map(t, LIMITS), *([t(CHANCE, n=count(compared))] if compared else ())],
     }
 
 
@@ -254,7 +255,7 @@ def _withdrawn_table(edition: Edition, t: Messages) -> Table:
         Row(
             cells=(
                 Cell(lines=(Text(text=one.run_id, style="code"),)),
-                words(cell_text(one.cell, t) if one.cell else "—"),
+                words(cell_text(one.cell, t)),
                 words(getattr(one.reason, t.lang)),
             )
         )

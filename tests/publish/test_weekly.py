@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,9 +27,11 @@ from lab.publish.schedule import (
 )
 from lab.publish.weekly import Pages, Published, only_one, publish_chosen, publish_week
 from lab.report.build import build_pages
+from lab.report.messages import LANGS
 from lab.report.weekly import archive_pages, front_pages
 from lab.report.words import ranking_words
 from lab.run import run_one
+from tests.browser import check_page, needs_browser
 from tests.conftest import CHECKOUT, SMALL_PLAN
 from tests.report.report_examples import level, run, sha
 
@@ -115,7 +119,7 @@ def test_a_value_within_noise_is_counted_and_one_beyond_it_is_listed(tmp_path: P
     # P: output; both: TTFT, TPOT and start-up, which did not move at all
     assert news.within == 1 + 2 * 3
     page = (tmp_path / "2026-W50/r1/en/index.html").read_text(encoding="utf-8")
-    assert "1 values moved further" in page and "Values within noise: 7." in page
+    assert "scatter since 2026-W49, revision 1: 1." in page and "Values within noise: 7." in page
     assert "+10.0" not in page  # the interval is printed, not a bare difference
 
 
@@ -309,6 +313,65 @@ def test_three_fresh_launches_are_published_and_fewer_say_what_is_missing(
     assert (cell.left_out, cell.run_ids) == ({LeftOut.WITHDRAWN: 1}, ())
     assert not (tmp_path / week / "r2" / wanted[0].match_id).exists()
     assert [one.week for one in editions(tmp_path)] == [week, week]
+
+
+def test_the_command_says_what_it_did_and_steps_aside_for_another(
+    measured: tuple[EvidenceStore, Path], tmp_path: Path
+) -> None:
+    store, params = measured
+    file = params / "publish.yaml"
+    file.write_text(
+        "time_zone: UTC\ncut_off: {weekday: monday, time: '00:00'}\nmatches: [{plan: small}]\n", encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "lab.cli", "publish", "--params", str(file), "--runs-dir", str(store.root),
+               "--out", str(tmp_path / "reports")]  # fmt: skip
+
+    def said() -> str:
+        seen = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+        assert (seen.returncode, seen.stderr) == (0, "")
+        return seen.stdout
+
+    assert "r1: published" in said()
+    assert "the same inputs make no new revision" in said()
+    with only_one(tmp_path / "reports"):
+        assert "this one steps aside" in said()
+    command += ["--week", "2099-W01"]
+    seen = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+    assert seen.returncode == 2 and "lies ahead" in seen.stderr
+
+
+def test_the_handout_of_real_runs_lies_beside_their_evidence(
+    measured: tuple[EvidenceStore, Path], tmp_path: Path
+) -> None:
+    store, _ = measured
+    command = [sys.executable, "-m", "lab.cli", "handout", *store.run_ids(), "--runs-dir", str(store.root),
+               "--out", str(tmp_path / "handout"), "--lang", "ja"]  # fmt: skip
+    seen = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+    assert (seen.returncode, seen.stderr) == (0, "")
+    page = (tmp_path / "handout" / "ja" / "index.html").read_text(encoding="utf-8")
+    for run_id in store.run_ids():
+        public = PublicRun.model_validate_json((tmp_path / "handout" / "evidence" / f"{run_id}.json").read_bytes())
+        assert f'id="sheet-{run_id}"' in page and public.manifest_sha256 in page
+
+
+def test_a_withdrawn_run_of_a_later_week_makes_no_revision(
+    measured: tuple[EvidenceStore, Path], tmp_path: Path
+) -> None:
+    store, params = measured
+    entry = {"matches": [{"plan": "small"}]}
+    wanted, now = wanted_matches(publish_file(**entry), params), datetime.now(UTC)
+    assert publish_week(store, publish_file(**entry), wanted, "2026-W01", tmp_path, PAGES, now).fresh
+    found = publish_file(**entry, withdrawn=[{"run_id": store.run_ids()[0], "reason": WHY}])
+    assert not publish_week(store, found, wanted, "2026-W01", tmp_path, PAGES, now).fresh
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", LANGS)
+def test_pages_around_an_edition_in_chromium(lang: str, tmp_path: Path) -> None:
+    publish(tmp_path / "reports", "2026-W49", chosen(*FIRST))
+    publish(tmp_path / "reports", "2026-W50", chosen(SECOND_P, SECOND_Q, planned="R"))
+    for page in (f"2026-W50/r1/{lang}/index.html", f"{lang}/index.html", "2026-W50/index.html"):
+        check_page(tmp_path / "reports" / page, tmp_path)
 
 
 def test_a_run_that_ended_after_the_cut_off_waits_for_the_next_week(
