@@ -84,6 +84,42 @@ def _values(data: Any, most: int) -> int:
     return count
 
 
+class OpenQuestion(BaseModel):
+    """A value of a params file that is still a question for whoever runs it."""
+
+    key: str
+    """Path of the key, for instance workload.exact_output."""
+    line: int
+    words: str
+    """What the comment on its line says; empty where there is none."""
+
+
+QUESTION = "?"
+"""A value that stands for a question."""
+
+
+def open_questions(path: Path) -> tuple[OpenQuestion, ...]:
+    """Every value of a YAML file that is a question, in the order of the file; the file was read before."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    found: dict[int, OpenQuestion] = {}
+
+    def walk(node: yaml.Node | None, key: str) -> None:
+        if isinstance(node, yaml.MappingNode):
+            for name, value in node.value:
+                walk(value, f"{key}.{name.value}" if key else str(name.value))
+        elif isinstance(node, yaml.SequenceNode):
+            for number, value in enumerate(node.value, 1):
+                walk(value, f"{key}.{number}")
+        elif isinstance(node, yaml.ScalarNode) and node.value == QUESTION:
+            line, column = node.start_mark.line, node.end_mark.column
+            words = lines[line][column:].partition("#")[2].strip()
+            found.setdefault(id(node), OpenQuestion(key=key, line=line + 1, words=words))
+
+    walk(yaml.compose(text, Loader=yaml.SafeLoader), "")
+    return tuple(found.values())
+
+
 def parse(cls: type[T], data: Any, where: str) -> T:
     """`data` as a `cls`, or a sentence that names the field.
 

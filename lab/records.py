@@ -157,6 +157,10 @@ class ConcernCode(StrEnum):
     """The instrument has not been calibrated on this machine."""
     SHARED_MACHINE = "shared-machine"
     """Something else used the machine's CPUs meanwhile."""
+    SUMS = "sums"
+    """Requests or tokens do not add up."""
+    ABOVE_CEILING = "above-ceiling"
+    """A value is above what the hardware can do, and the run gives no reason for it."""
 
 
 class Concern(Frozen):

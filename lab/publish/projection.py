@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from datetime import datetime
@@ -187,6 +188,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         host_use=_rounded_fields(record.host_use),
         gpu_use=_rounded_fields(record.gpu_use),
         engine_use=_rounded_fields(record.engine_use),
+        ceilings=_rounded_tree(record.ceilings),
         command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
         path=path,
     )
@@ -201,6 +203,17 @@ def _rounded_fields(whole: F | None) -> F | None:
         return None
     floats = {name: rounded(value) for name, value in whole if isinstance(value, float)}
     return whole.model_copy(update=floats)
+
+
+def _rounded_tree(whole: F | None) -> F | None:
+    """A record with every float rounded, however deep."""
+
+    def inner(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: inner(one) for key, one in value.items()}
+        return [inner(one) for one in value] if isinstance(value, list) else _number(value)
+
+    return None if whole is None else type(whole).model_validate_json(json.dumps(inner(whole.model_dump(mode="json"))))
 
 
 def _level(level: LevelResult) -> PublicLevel:
