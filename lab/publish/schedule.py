@@ -13,6 +13,7 @@ from lab.errors import ParamsError, nearest
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
 from lab.plan import load_plan
 from lab.publish.evidence import Sentence, Week
+from lab.publish.identity import Identity
 from lab.records import RunId
 from lab.spec import Frozen, Name, RunSpec, Table
 
@@ -72,6 +73,8 @@ class PublishFile(Frozen):
     withdrawn: tuple[Withdrawal, ...] = ()
     corrections: dict[Week, Said] = Field(default_factory=dict)
     """Why the next revision of a week is made, in the team's words; what changed is found without them."""
+    identity: Identity = Identity()
+    """What may be said of models and machines."""
 
 
 class WantedMatch(Frozen):

@@ -25,6 +25,7 @@ from lab.publish.archive import Correction, Edition, PublicWithdrawal
 from lab.publish.cells import ChosenMatch, PublicMatch, choose
 from lab.publish.changes import CellName, EditionName, News, news
 from lab.publish.contrasts import contrasts
+from lab.publish.edition import keep_apart
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.publish.gate import PrivateFact, private_facts, release
 from lab.publish.schedule import PublishFile, WantedMatch, cut_off
@@ -97,6 +98,7 @@ def publish_week(
     for one in chosen:
         if one.runs:
             subject([store.spec(run.run_id) for run in one.runs])  # refuses unlike runs and names why
+            keep_apart(store, one.runs)
     compared = {one.match.match_id: contrasts(store, one.runs) for one in chosen}
     facts = private_facts(store, [run.run_id for one in chosen for run in one.runs])
     return publish_chosen(

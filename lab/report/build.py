@@ -15,7 +15,7 @@ from markupsafe import Markup
 from lab.match import refusals
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
-from lab.report import columns, ladders, quality, tables
+from lab.report import ceilings, columns, ladders, quality, tables
 from lab.report import instrument as gauge
 from lab.report.cells import Anchors
 from lab.report.charts import figures
@@ -48,6 +48,7 @@ TERMS = (
     "steady-window",
     "slo",
     "goodput",
+    "ceiling",
     "structured-output",
     "certificate",
     "chunk-lag",
@@ -121,6 +122,7 @@ def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ..
             "pipeline": tables.pipeline_table(checked, reasons, t, anchor),
             "preparation": tables.preparation_table(matched, t, anchor),
             "throughput": ladders.throughput_table(matched, t),
+            "ceilings": ceilings.ceilings_table(matched, t),
             "latency": ladders.latency_table(matched, t),
             "intended": ladders.intended_table(matched, t),
             "structured": ladders.structured_table(matched, t),
@@ -227,6 +229,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("card-isolation"), columns.isolation(run, t), ""),
         *(((t("card-engine-use"), columns.engine_use(run.engine_use, t), ""),) if run.engine_use else ()),
         *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
+        *ceilings.ceiling_facts(run.ceilings, t),
         (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),

@@ -51,6 +51,11 @@ def refused_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, ..
     return (Text(text=t("not-comparable"), style="missing"), *(Text(text=text, style="note") for text in reasons))
 
 
+def footnote_word(t: Messages) -> str:
+    """What stands in front of a footnote where there is no other mark."""
+    return t("betray-footnote")
+
+
 def footnote_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, ...]:
     """Every footnote."""
     texts = dict.fromkeys(mismatch_text(one, t) for one in mismatches if not one.refuses)
