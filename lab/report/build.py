@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lab.explain.flips import Explanation
 from lab.match import refusals
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
@@ -22,6 +23,7 @@ from lab.report.charts import figures
 from lab.report.checklist import answers, compared
 from lab.report.messages import LANGS, Messages, messages
 from lab.report.numbers import count, significant
+from lab.report.path import Answer, sections
 from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
 from lab.report.typeface import face_css
@@ -30,6 +32,7 @@ from lab.spec import digest
 
 Runs = tuple[PublicRun, ...]
 Contrasts = tuple[PublicContrast, ...]
+Explanations = tuple[Explanation, ...]
 
 TERMS = (
     "engine",
@@ -59,6 +62,10 @@ TERMS = (
     "flip",
     "visible",
     "margin",
+    "decision-path",
+    "gate",
+    "undecided",
+    "break-even",
     "run-id",
     "harness-check",
     "real-gpu",
@@ -69,23 +76,29 @@ LIMITS = ("four", "vendor", "conditions", "loads", "instrument", "form", "causes
 """What the page does not show, in the order in which it says so."""
 
 
-def build_pages(runs: Runs, langs: tuple[str, ...] = LANGS, contrasts: Contrasts = ()) -> dict[str, bytes]:
+def build_pages(
+    runs: Runs,
+    langs: tuple[str, ...] = LANGS,
+    contrasts: Contrasts = (),
+    explanations: Explanations = (),
+) -> dict[str, bytes]:
     """One self-contained page per language.
 
     Args:
         runs: public evidence, in any order; none at all gives pages that say so.
         langs: languages to build, each with a catalogue.
         contrasts: pairs of these runs whose answers stand side by side, in any order.
+        explanations: the path of each workload the team has stated facts of; none gives a page that says so.
 
     Returns:
         Path of each page relative to its edition, for instance `en/index.html`, and its bytes.
     """
     ordered = in_order(runs)
     beside = quality.in_printed_order(contrasts, ordered)
-    return {f"{lang}/index.html": _page(ordered, beside, messages(lang), langs) for lang in langs}
+    return {f"{lang}/index.html": _page(ordered, beside, explanations, messages(lang), langs) for lang in langs}
 
 
-def _page(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ...]) -> bytes:
+def _page(runs: Runs, contrasts: Contrasts, explanations: Explanations, t: Messages, langs: tuple[str, ...]) -> bytes:
     environment = Environment(
         loader=PackageLoader("lab.report"),
         autoescape=True,
@@ -93,16 +106,19 @@ def _page(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ...])
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, t, langs))
+    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, explanations, t, langs))
     return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
-def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
+def _context(
+    runs: Runs, contrasts: Contrasts, explanations: Explanations, t: Messages, langs: tuple[str, ...]
+) -> dict[str, Any]:
     matched = compared(runs)
     checked = tuple(run for run in matched if not _on_table(run))
     instrument = tuple(run for run in runs if run.instrument)
     anchor = Anchors()
     reasons = reasons_of(matched)
+    paths = sections(explanations, t)
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     return {
         "t": t,
@@ -110,7 +126,8 @@ def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ..
         "css": Markup(css),  # noqa: S704 - the package's own file
         "weeks": sorted({run.week for run in runs}),
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
-        "answer": _answer(runs, t),
+        "answers": [path.answer for path in paths] or [Answer(lead="", rest=_answer(runs, t))],
+        "paths": paths,
         "caveats": _caveats(runs, reasons, t),
         "columns": columns.fixed_columns(runs, t),
         "equal": columns.equal_fields(checked, t) if checked else None,
@@ -140,13 +157,13 @@ def _context(runs: Runs, contrasts: Contrasts, t: Messages, langs: tuple[str, ..
         "limits": LIMITS,
         "cards": [_card(run, t) for run in runs],
         "has_contrasts": bool(contrasts),
-        "digest": digest([one.model_dump(mode="json") for one in (*runs, *contrasts)]),
+        "digest": digest([one.model_dump(mode="json") for one in (*runs, *contrasts, *explanations)]),
         "lab_versions": sorted({run.lab_version for run in runs}),
     }
 
 
 def _answer(runs: Runs, t: Messages) -> str:
-    """The answer in one sentence. This page never chooses; it says what is there and what is not."""
+    """The answer where no path was walked: what is there and what is not; nothing is chosen."""
     if not runs:
         return t("answer-empty")
     present = {find(run.engine) for run in runs if _on_table(run)}

@@ -14,6 +14,11 @@ from lab.betray import FIELDS, FURTHER_FIELDS, Limit, Sign
 from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
+from lab.explain.claims import Why, WhyNot
+from lab.explain.decision import Branch
+from lab.explain.decision import Question as Asked
+from lab.explain.flips import Flip
+from lab.explain.path import Answer, End
 from lab.limits import Above, RunCeilings
 from lab.match import Kind, Result, Topic
 from lab.publish.evidence import PublicPreparation, PublicRun
@@ -25,6 +30,7 @@ from lab.report.build import LIMITS, TERMS
 from lab.report.checklist import Question
 from lab.report.imported import NOT_USES, USES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
+from lab.report.path import Next
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
 from lab.rules import RULES, Role
@@ -108,6 +114,13 @@ def families() -> set[str]:
     keys |= {f"betray-fix-{topic.value}" for topic in Topic}
     keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
     keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
+    keys |= {f"why-{why}" for why in get_args(Why)} | {f"why-not-{why}" for why in get_args(WhyNot)}
+    keys |= {f"reply-{answer}" for answer in get_args(Answer)} | {f"path-ahead-{one}" for one in get_args(Branch)}
+    keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
+        f"path-{part}" for part in ("gate", "column")
+    }
+    keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
+    keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys
