@@ -304,6 +304,7 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
         out.print(escape(f"{words}; {task.reason}" if task.reason else words), soft_wrap=True)
     if record.arms is not None:
         _wide(out).print(_arms(record.arms))
+        out.print(_arms_words(record.arms), soft_wrap=True)
     if record.quality and record.quality.incomplete:
         out.print(f"quality is incomplete: {record.quality.incomplete}", soft_wrap=True)
     for level in record.levels:
@@ -497,16 +498,19 @@ def _arms(found: ArmComparison) -> Table:
     for arm in (found.free, found.constrained, found.free_again):
         counts = (str(arm.endings.get(ending, 0)) for ending in endings)
         table.add_row(arm.task, *counts, f"{arm.field_accuracy:.3f}")
+    return table
+
+
+def _arms_words(found: ArmComparison) -> str:
     added = "no time is compared"
     if found.added_latency_s is not None:
         added = f"{found.added_latency_s * 1000:+.0f} ms an answer (median of {found.timed})"
         if found.added_s_per_token is not None:
             added += f", {found.added_s_per_token * 1000:+.2f} ms a token"
-    table.caption = (
+    return (
         f"more right fields in {len(found.gained)} items, fewer in {len(found.lost)}; "
         f"free answers differ in {found.repeats_differ}; {added}"
     )
-    return table
 
 
 def _rung(level: LevelResult | InstrumentLevel) -> str:
