@@ -841,16 +841,16 @@ def _slo(words: str | None) -> dict[str, float] | None:
     return limits
 
 
-def _require_folder(path: Path | None, option: str = "--json") -> None:
-    """Refuse a file that could not be written, before anything is measured."""
+def _require_folder(path: Path | None) -> None:
+    """Refuse a --json that could not be written, before anything is measured."""
     if path is None:
         return
     if not path.parent.is_dir():
-        raise LabError(f"{path.parent} does not exist; {option} needs a folder that does")
+        raise LabError(f"{path.parent} does not exist; --json needs a folder that does")
     if path.is_dir() or (path.exists() and not path.is_file()) or not path.name:
-        raise LabError(f"'{path}' is not a file that could be written; {option} names a file")
+        raise LabError(f"'{path}' is not a file that could be written; --json names a file")
     if not os.access(path.parent, os.W_OK) or not os.access(path.parent.resolve(), os.W_OK):
-        raise LabError(f"{path.parent} cannot be written; {option} needs a folder that can")
+        raise LabError(f"{path.parent} cannot be written; --json needs a folder that can")
 
 
 def _where(runs_dir: Path | None) -> str:
@@ -1029,55 +1029,6 @@ def power(
     from lab.showing import describe_power
 
     describe_power(out, suite, items, tuple(discordance or ()), margin, chance, alpha)
-
-
-@quality_app.command("fidelity")
-def fidelity(
-    url: Annotated[str, typer.Argument(metavar="URL", help="A running server, with or without /v1")],
-    engine: Annotated[str, typer.Option("--engine", help="What runs there: decides how sampling is spelled")],
-    model: Annotated[str, typer.Option("--model", help="Model name the server knows")],
-    trace: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the reading of this path is kept")],
-    reference: Annotated[
-        Path | None, typer.Option("--reference", metavar="FILE", help="The reading of the path to hold it against")
-    ] = None,
-    prompts: Annotated[int, typer.Option("--prompts", min=1)] = 200,
-    tokens: Annotated[int, typer.Option("--tokens", min=1, max=1024, help="Of each continuation")] = 64,
-    top: Annotated[int, typer.Option("--top", min=1, max=20, help="Alternatives at each place")] = 10,
-    concurrency: Annotated[int, typer.Option("--concurrency", min=2, max=256, help="In flight under load")] = 4,
-) -> None:
-    """Hold a running path against another one token by token, beside what it differs from itself."""
-    from lab.endpoint import split_url
-    from lab.engines import adapter_for
-    from lab.engines.attachment import attached_endpoint
-    from lab.evidence import write_atomically
-    from lab.preflight.asking import NEUTRAL
-    from lab.quality import fidelity as reading
-    from lab.showing import describe_fidelity
-
-    adapter = adapter_for(engine, attached=True)
-    root, _ = split_url(url, adapter.api_path)
-    _require_folder(trace, "--out")
-    known = reading.read_trace(reference) if reference else None
-    texts = reading.read_prompts(prompts)
-    reader = reading.Reader(
-        attached_endpoint(root, adapter.api_path),
-        f"{adapter.api_path}/completions",
-        model,
-        adapter.sampling_fields(NEUTRAL).body,
-        top,
-    )
-    asked = reading.Asked.of(texts, tokens, top)
-    if known is not None:
-        reading.check_same(asked, known.asked)
-
-    def say(what: str, done: int, total: int) -> None:
-        err.print(f"\r{what} {done}/{total} ", end="", highlight=False)
-
-    own = reading.record(reader, model, texts, asked, concurrency, say)
-    write_atomically(trace, own.model_dump_json().encode() + b"\n")
-    scored = reading.score_given(reader, own, known, texts, say) if known else None
-    err.print()
-    describe_fidelity(own, known, scored, out)
 
 
 def main() -> None:

@@ -20,6 +20,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from lab.evidence import EvidenceStore
+from lab.plan import RunPlan
+from lab.quality.arms import Arm, ArmComparison, Ending
 from lab.records import Certificate
 from tests.conftest import CHECKOUT, SMALL_PLAN
 
@@ -127,6 +130,30 @@ def test_plan_shows_the_fixed_columns_and_what_varies() -> None:
     ):
         assert words in done.stdout
     assert done.returncode == 0
+
+
+def test_plan_says_how_large_a_suite_is_and_what_it_needs() -> None:
+    done = lab("plan", "params/quality-check.yaml")
+    for words in ("138 items of 7 tasks, 228 requests", "needs a context of 2048 tokens",
+                  "needs echo of the engine, else not supported there: choice, continuation, perplexity",
+                  "KV cache F16 / Q8_0"):  # fmt: skip
+        assert words in " ".join(re.sub("│", " ", done.stdout).split())
+
+
+def test_show_says_what_a_constraint_adds(small_plan: tuple[RunPlan, Path], store: EvidenceStore) -> None:
+    def arm(task: str, **endings: int) -> Arm:
+        return Arm(task=task, endings={Ending(name): n for name, n in endings.items()}, field_accuracy=0.5)
+
+    run_id = store.create(small_plan[0].runs[0].spec, plan="small", plan_digest="p-1", match_id="m-1", varied=())
+    compared = ArmComparison(
+        free=arm("free", valid=2, invalid=1), constrained=arm("constrained", valid=2, refused=1),
+        free_again=arm("free-again", valid=3), gained=("b",), lost=(), repeats_differ=1, timed=2,
+        added_latency_s=0.25, added_tokens=1.0, added_s_per_token=0.002,
+    )  # fmt: skip
+    store.write(run_id, "arms.json", compared)
+    shown = lab("show", run_id, "--runs-dir", str(store.root)).stdout
+    assert re.search(r"constrained +2 +0 +0 +1 +0 +0\.500", shown)
+    assert "more right fields in 1 items, fewer in 0; free answers differ in 1; +250 ms an answer" in shown
 
 
 def test_bench_measures_a_server_and_writes_json(tmp_path: Path) -> None:

@@ -120,6 +120,13 @@ def test_everything_it_tells_is_read_back_in_the_labs_words() -> None:
     }
 
 
+def test_it_names_its_attention_backend() -> None:
+    with Told({"GET /server_info": {"attention_backend": "torch_native"}}) as server:
+        assert SGLANG.attention_backend(server.endpoint, LOG) == "torch_native"
+    with Told({}) as server:
+        assert SGLANG.attention_backend(server.endpoint, LOG) is None
+
+
 def test_settings_that_are_off_are_read_back_as_off() -> None:
     off = {
         "chunked_prefill_size": -1,

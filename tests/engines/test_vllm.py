@@ -135,6 +135,13 @@ def test_a_server_that_tells_nothing_leaves_everything_not_exposed_but_the_log()
     assert (size.condition, size.value) == (Condition.KV_CACHE_TOKENS, 46592)
 
 
+def test_the_attention_backend_is_named_by_the_log_of_a_gpu_alone() -> None:
+    with Told({}) as server:
+        told = "INFO Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER']."
+        assert VLLM.attention_backend(server.endpoint, told) == "FLASH_ATTN"
+        assert VLLM.attention_backend(server.endpoint, LOG) is None
+
+
 def test_a_quantized_checkpoint_does_not_say_what_auto_means() -> None:
     info = recorded("server_info")
     info["vllm_config"]["model_config"]["quantization"] = "compressed-tensors"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from lab import weights
 from lab.errors import ModelError
 from lab.load.prompts import build_prompts
-from lab.load.tokens import gguf_tokenizer, local_tokenizer, open_tokenizer
+from lab.load.tokens import chat_template, gguf_tokenizer, local_tokenizer, open_tokenizer
 from lab.spec import Workload
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -65,6 +66,20 @@ def test_ids_of_a_gguf_vocabulary_come_back_as_the_text(tmp_path: Path) -> None:
     )
     assert named.prefix_id == 0
     assert gguf_tokenizer(write_gguf(tmp_path / "o.gguf")).prefix_id is None
+
+
+def test_a_chat_template_is_found_in_the_weights_or_beside_them(tmp_path: Path) -> None:
+    template = "{{ messages }}"
+    assert chat_template(write_gguf(tmp_path / "m.gguf", **{"tokenizer.chat_template": template})) == template
+    assert chat_template(write_gguf(tmp_path / "bare.gguf")) is None
+    config = tmp_path / "tokenizer_config.json"
+    assert chat_template(tmp_path) is None
+    config.write_text(json.dumps({"chat_template": template}), encoding="utf-8")
+    assert chat_template(tmp_path) == template
+    config.write_text("not JSON", encoding="utf-8")
+    assert chat_template(tmp_path) is None
+    (tmp_path / "chat_template.jinja").write_text("of its own file", encoding="utf-8")
+    assert chat_template(tmp_path) == "of its own file"
 
 
 def test_a_folder_names_the_token_that_texts_begin_with(tmp_path: Path) -> None:
