@@ -1220,7 +1220,7 @@ either = yes or no
 at-least = at least { $value }
 at-most = at most { $value }
 unit-h = h
-unit-points = { $n ->
+unit-of-points = { $n ->
     [one] point
    *[other] points
   }
