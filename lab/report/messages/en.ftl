@@ -1220,7 +1220,7 @@ either = yes or no
 at-least = at least { $value }
 at-most = at most { $value }
 unit-h = h
-unit-of-points = { $n ->
+unit-loss-points = { $n ->
     [one] point
    *[other] points
   }

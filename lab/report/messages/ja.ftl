@@ -1189,7 +1189,7 @@ either = はい・いいえ
 at-least = { $value } 以上
 at-most = { $value } 以下
 unit-h = 時間
-unit-of-points = { $n ->
+unit-loss-points = { $n ->
    *[other] ポイント
   }
 unit-in-flight = 件
