@@ -201,7 +201,7 @@ def test_hostile_text_stays_text() -> None:
     profile = run().profile.model_copy(update={"name": evil})
     model = run().model.model_copy(update={"series": evil})
     hostile = run().model_copy(
-        update={"engine": evil, "engine_version": evil, "week": evil, "profile": profile, "model": model,
+        update={"engine": evil, "engine_version": evil, "profile": profile, "model": model,
                 "command": (evil,), "lab_version": evil, "varied": (evil,), "not_expressible": (evil,)}
     )  # fmt: skip
     for html in build_pages((hostile,)).values():
