@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -20,6 +20,9 @@ from typer.core import TyperGroup
 
 from lab.errors import LabError
 from lab.version import __version__
+
+if TYPE_CHECKING:
+    from lab.publish.evidence import PublicContrast, PublicRun
 
 app = typer.Typer(
     help="Explain which LLM inference engine to run, with evidence.",
@@ -67,6 +70,10 @@ err = Console(stderr=True, highlight=False)
 
 RunsDir = Annotated[
     Path | None, typer.Option("--runs-dir", metavar="D", help="Folder of the bundles [default: $LAB_RUNS, else runs/]")
+]
+DecisionFile = Annotated[
+    Path | None,
+    typer.Option("--decision", metavar="D", help="Decision rules [default: params/decision/engine-choice.yaml]"),
 ]
 Params = Annotated[Path, typer.Argument(metavar="PARAMS", help="A plan file, for instance params/harness-check.yaml")]
 
@@ -169,6 +176,8 @@ def report(
     ] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/PLAN]")] = None,
+    facts: Annotated[Path | None, typer.Option("--facts", metavar="F", help="The team's facts: adds the path")] = None,
+    decision: DecisionFile = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Build the report of measured runs, in English and Japanese, through the leak gate."""
@@ -184,10 +193,56 @@ def report(
         raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
+    from lab.explain.flips import explain as walk_all
     from lab.report.build import build_pages
+    from lab.report.path import path_json, read_rules
 
-    for path in publish_report(store, chosen, target, lambda runs, contrasts: build_pages(runs, langs, contrasts)):
+    if decision and not facts:
+        raise LabError("--decision goes with --facts: a decision is walked with what a team states")
+    rules = read_rules(facts, decision) if facts else None
+
+    def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
+        paths = walk_all(*rules, runs, contrasts) if rules else ()
+        return {**build_pages(runs, langs, contrasts, paths), **path_json(paths)}
+
+    for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
+
+
+@app.command()
+def explain(
+    facts: Annotated[Path, typer.Option("--facts", metavar="F", help="What the team states, per workload")],
+    run_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: the runs that the facts name")
+    ] = None,
+    decision: DecisionFile = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja")] = "en",
+    evidence: Annotated[
+        Path | None, typer.Option("--evidence", metavar="D", help="Read public evidence, reports/…/evidence, not runs")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Print, for each workload, the path through the decision in words, and what would change it."""
+    from lab.explain.flips import explain as walk_all
+    from lab.explain.public import of_store, read_public
+    from lab.report.messages import messages
+    from lab.report.path import read_rules, text_lines
+
+    t = messages(lang)
+    rules = read_rules(facts, decision)
+    named = tuple(run_id for one in rules[1].workloads.values() for run_id in one.run_ids)
+    wanted = tuple(dict.fromkeys(run_ids or named))
+    if evidence is not None:
+        runs, contrasts = read_public(evidence, wanted)
+    elif wanted:
+        from lab.evidence import open_store
+
+        runs, contrasts = of_store(open_store(runs_dir), wanted)
+    else:
+        runs, contrasts = (), ()
+    for one in walk_all(*rules, runs, contrasts):
+        for line in text_lines(one, t):
+            print(line)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lab.explain.flips import Explanation
 from lab.match import refusals
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
@@ -24,6 +25,7 @@ from lab.report.engine_cards import engine_cards
 from lab.report.grid import Table
 from lab.report.messages import LANGS, Messages, messages
 from lab.report.numbers import count, significant, week
+from lab.report.path import Answer, sections
 from lab.report.payback import payback_table
 from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
@@ -34,6 +36,7 @@ from lab.spec import digest
 
 Runs = tuple[PublicRun, ...]
 Contrasts = tuple[PublicContrast, ...]
+Explanations = tuple[Explanation, ...]
 
 TERMS = (
     "engine",
@@ -77,8 +80,8 @@ LIMITS = ("four", "vendor", "conditions", "loads", "instrument", "form", "causes
 SECTIONS = (
     "checklist",
     "comparison",
-    "path",
-    "flips",
+    "decision-path",
+    "decision-flips",
     "engines",
     "preparation",
     "pipeline",
@@ -100,7 +103,11 @@ FIRST_CAVEATS = 3
 
 
 def build_pages(
-    runs: Runs, langs: tuple[str, ...] = LANGS, contrasts: Contrasts = (), tell: Tell = nothing
+    runs: Runs,
+    langs: tuple[str, ...] = LANGS,
+    contrasts: Contrasts = (),
+    explanations: Explanations = (),
+    tell: Tell = nothing,
 ) -> dict[str, bytes]:
     """One self-contained page per language.
 
@@ -108,6 +115,7 @@ def build_pages(
         runs: public evidence, in any order; none at all gives pages that say so.
         langs: languages to build, each with a catalogue.
         contrasts: pairs of these runs whose answers stand side by side, in any order.
+        explanations: the path of each workload the team has stated facts of; none gives a page that says so.
         tell: what the page is told beside its evidence, asked once for each language.
 
     Returns:
@@ -115,10 +123,15 @@ def build_pages(
     """
     ordered = in_order(runs)
     beside = quality.in_printed_order(contrasts, ordered)
-    return {f"{lang}/index.html": _page(ordered, beside, tell(messages(lang)), messages(lang), langs) for lang in langs}
+    return {
+        f"{lang}/index.html": _page(ordered, beside, explanations, tell(messages(lang)), messages(lang), langs)
+        for lang in langs
+    }
 
 
-def _page(runs: Runs, contrasts: Contrasts, told: Told, t: Messages, langs: tuple[str, ...]) -> bytes:
+def _page(
+    runs: Runs, contrasts: Contrasts, explanations: Explanations, told: Told, t: Messages, langs: tuple[str, ...]
+) -> bytes:
     environment = Environment(
         loader=PackageLoader("lab.report"),
         autoescape=True,
@@ -126,11 +139,13 @@ def _page(runs: Runs, contrasts: Contrasts, told: Told, t: Messages, langs: tupl
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, told, t, langs))
+    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, explanations, told, t, langs))
     return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
-def _context(runs: Runs, contrasts: Contrasts, told: Told, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
+def _context(
+    runs: Runs, contrasts: Contrasts, explanations: Explanations, told: Told, t: Messages, langs: tuple[str, ...]
+) -> dict[str, Any]:
     matched = compared(runs)
     checked = tuple(run for run in matched if run.table == "pipeline-check")
     instrument = tuple(run for run in runs if run.instrument)
@@ -139,6 +154,7 @@ def _context(runs: Runs, contrasts: Contrasts, told: Told, t: Messages, langs: t
     in_columns = [run for run in matched if run.table == "comparison" and find(run.engine) in tables.four_columns(runs)]
     comparing = tuple(run for run in in_columns if not refusals(reasons[run.run_id]))
     caveats = _caveats(runs, reasons, t)
+    paths = sections(explanations, t)
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     return {
         "t": t,
@@ -148,7 +164,8 @@ def _context(runs: Runs, contrasts: Contrasts, told: Told, t: Messages, langs: t
         "told": told,
         "weeks": [week(name, t) for name in sorted({run.week for run in runs})],
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
-        "answer": told.answer or _answer(runs, t),
+        "answers": [path.answer for path in paths] or [Answer(lead="", rest=_answer(runs, t))],
+        "paths": paths,
         "caveats": caveats[:FIRST_CAVEATS],
         "more_caveats": caveats[FIRST_CAVEATS:],
         "preparation_note": _preparation_note(matched, t),
@@ -180,13 +197,13 @@ def _context(runs: Runs, contrasts: Contrasts, told: Told, t: Messages, langs: t
         "limits": LIMITS,
         "cards": [_card(run, t) for run in runs],
         "has_contrasts": bool(contrasts),
-        "digest": digest([one.model_dump(mode="json") for one in (*runs, *contrasts)]),
+        "digest": digest([one.model_dump(mode="json") for one in (*runs, *contrasts, *explanations)]),
         "lab_versions": sorted({run.lab_version for run in runs}),
     }
 
 
 def _answer(runs: Runs, t: Messages) -> str:
-    """The answer in one sentence. This page never chooses; it says what is there and what is not."""
+    """The answer where no path was walked: what is there and what is not; nothing is chosen."""
     if not runs:
         return t("answer-empty")
     present = {find(run.engine) for run in runs if _on_table(run)}

@@ -56,11 +56,13 @@ def table(
 
 
 def standing(runs: Iterable[PublicRun]) -> Standing | None:
-    """Whether numbers of these runs are claims; only those of `real-gpu` can be."""
-    real = {run.grade is EvidenceGrade.REAL_GPU for run in runs}
-    if not real:
-        return None
-    return "both" if len(real) == 2 else "claims" if real == {True} else "observations"
+    """Whether numbers of these runs are claims; only those of `real-gpu` can be. None: there is no run."""
+    grades = {run.grade for run in runs}
+    if EvidenceGrade.REAL_GPU in grades:
+        return "both" if len(grades) > 1 else "claims"
+    if grades == {EvidenceGrade.SYNTHETIC}:
+        return "generated"
+    return "observations" if grades else None
 
 
 def stands(table: Table, runs: Iterable[PublicRun]) -> Table:

@@ -45,8 +45,8 @@ class Column(Frozen):
     """A remark under the heading."""
 
 
-Standing = Literal["claims", "observations", "both"]
-"""What numbers may carry: a claim, no claim, or row by row as each is labelled."""
+Standing = Literal["claims", "observations", "both", "generated"]
+"""What numbers may carry: a claim, no claim, row by row as each is labelled; or they belong to nobody."""
 
 
 class Table(Frozen):

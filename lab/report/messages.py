@@ -18,6 +18,9 @@ from lab.errors import ParamsError
 LANGS = ("en", "ja")
 """Languages that have a catalogue."""
 
+_GAP = re.compile(r"(?<=[ぁ-んァ-ヶ一-龠]) (?=[ぁ-んァ-ヶ一-龠])")
+"""A space that parts a filled-in Latin word from Japanese has nothing to part where the word is Japanese too."""
+
 
 class Messages:
     """The catalogue of one language; call it with a key to get the text."""
@@ -41,7 +44,7 @@ class Messages:
         text, errors = self._bundle.format_pattern(value, args)
         if errors:
             raise KeyError(f"{self.lang}.ftl, message '{key}': {errors[0]}")
-        return str(text)
+        return _GAP.sub("", str(text)) if args else str(text)
 
     def has(self, key: str) -> bool:
         """True when the catalogue has this key."""

@@ -1,8 +1,8 @@
 """Preparation beside speed: after how much of this load a longer preparation has paid for itself.
 
-Two settings of one match take `p0` and `p1` seconds until they serve and put out `r0` and `r1` tokens a second. They
-have put out the same after the time t with r0·(t − p0) = r1·(t − p1), which is t = (r1·p1 − r0·p0) / (r1 − r0). Where
-the one that serves earlier also puts out no less, nothing has to be paid back.
+One setting of a match serves after `p0` seconds and puts out `r0` tokens a second; another serves later, after `p1`,
+and puts out `r1`. While it still prepares, r0·(p1 − p0) tokens are put out without it; every second of load afterwards
+makes up for r1 − r0 of them. Where the one that serves earlier puts out no less, nothing has to be paid back.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def payback_table(runs: Runs, reasons: Reasons, t: Messages) -> Table:
 
 
 def break_even_s(first: tuple[float, float], second: tuple[float, float]) -> float | None:
-    """When two settings have put out the same, seconds from the start of both.
+    """How long both have to serve until they have put out the same, seconds of load after the longer preparation.
 
     Args:
         first: preparation in seconds and output in tokens a second.
@@ -56,10 +56,8 @@ def break_even_s(first: tuple[float, float], second: tuple[float, float]) -> flo
     Returns:
         None when one serves earlier and puts out no less: then there is no such moment.
     """
-    (p0, r0), (p1, r1) = first, second
-    if (p1 - p0) * (r1 - r0) <= 0:
-        return None
-    return (r1 * p1 - r0 * p0) / (r1 - r0)
+    (p0, r0), (p1, r1) = sorted((first, second))
+    return r0 * (p1 - p0) / (r1 - r0) if p1 > p0 and r1 > r0 else None
 
 
 def _matches(runs: Runs, reasons: Reasons) -> tuple[Runs, ...]:

@@ -1,4 +1,4 @@
-"""What a page is told from outside, because the evidence of one edition cannot say it: the path, the weeks before.
+"""What a page is told from outside, because the evidence of one edition cannot say it: the weeks before.
 
 Whoever builds a page hands in a function from a language to finished words. What is not handed in is said to be
 missing on the page; it is never left out silently.
@@ -24,14 +24,8 @@ class Part(Frozen):
 class Told(Frozen):
     """Everything a page is told, in one language; None: nobody said anything."""
 
-    answer: str | None = None
-    """One sentence with its condition, for the first screen."""
     changes: tuple[str, ...] | None = None
     """What changed since last week, a sentence each."""
-    path: Part | None = None
-    """The way through the decision rules, a row for each node."""
-    flips: Part | None = None
-    """What would change the choice."""
     history: Part | None = None
     """Decisions so far, each with the reason for its change."""
 

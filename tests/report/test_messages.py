@@ -13,6 +13,11 @@ import lab.report
 from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
+from lab.explain.claims import Why, WhyNot
+from lab.explain.decision import Branch
+from lab.explain.decision import Question as Asked
+from lab.explain.flips import Flip
+from lab.explain.path import Answer, End
 from lab.match import Kind, Result, Topic
 from lab.publish.evidence import PublicPreparation, PublicRun
 from lab.quality.paired import NonInferiority, NoVerdict
@@ -23,6 +28,7 @@ from lab.report.checklist import Question
 from lab.report.engine_cards import PARTS
 from lab.report.grid import Standing
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
+from lab.report.path import Next
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
 from lab.rules import RULES, Role
@@ -101,6 +107,13 @@ def families() -> set[str]:
     keys |= {f"probe-{name.value}" for name in CheckName} | {f"probe-result-{one}" for one in get_args(Result)}
     keys |= {f"consequence-{consequence.value}" for consequence in Consequence}
     keys |= {f"mismatch-{kind.value}" for kind in Kind} | {f"topic-{topic.value}" for topic in Topic}
+    keys |= {f"why-{why}" for why in get_args(Why)} | {f"why-not-{why}" for why in get_args(WhyNot)}
+    keys |= {f"reply-{answer}" for answer in get_args(Answer)} | {f"path-ahead-{one}" for one in get_args(Branch)}
+    keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
+        f"path-{part}" for part in ("gate", "column")
+    }
+    keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
+    keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys

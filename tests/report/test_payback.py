@@ -37,8 +37,8 @@ def after(*runs: PublicRun) -> str:
 
 
 def test_both_have_put_out_the_same_at_the_break_even() -> None:
-    # after 50 s: 100 · (50 − 10) = 200 · (50 − 30) = 4,000 tokens
-    assert break_even_s((10, 100), (30, 200)) == break_even_s((30, 200), (10, 100)) == 50
+    # 20 s later than the other one; 20 s after that both have put out 100 · 40 = 200 · 20 tokens
+    assert break_even_s((10, 100), (30, 200)) == break_even_s((30, 200), (10, 100)) == 20
 
 
 @pytest.mark.parametrize("second", [(30, 100), (30, 80), (10, 200), (5, 200), (10, 100)])
@@ -48,16 +48,16 @@ def test_there_is_none_where_one_serves_earlier_and_puts_out_no_less(second: tup
 
 def test_the_longer_preparation_is_named_whichever_row_it_stands_in() -> None:
     quick, slow = one("P", 9.5, 100), one("Q", 29.5, 200)
-    said = "Q · base has made up for its longer preparation after 50.0 s of this load | no interval (one launch)"
+    said = "Q · base has made up for its longer preparation after 20.0 s of this load | no interval (one launch)"
     assert after(quick, slow) == said
     turned = after(one("P", 29.5, 200), one("Q", 9.5, 100))
-    assert turned.startswith("P · base has made up for its longer preparation after 50.0 s")
+    assert turned.startswith("P · base has made up for its longer preparation after 20.0 s")
 
 
 def test_a_build_counts_as_preparation_and_none_is_no_zero() -> None:
     rows = table(one("P", 9.5, 100), one("Q", 9.5, 200, preparation=prepared(9.5, 20.0)))
     assert [row[1] for row in rows] == ["10.0 | no build step", "30.0"]
-    assert "after 50.0 s" in rows[1][3]
+    assert "after 20.0 s" in rows[1][3]
 
 
 def test_nothing_is_paid_back_where_nothing_was_lost() -> None:
