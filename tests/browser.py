@@ -103,6 +103,7 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.ask("Emulation.setEmulatedMedia", media=media, features=features)
+        self.value("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))")
 
     def value(self, script: str) -> Any:
         """What an expression gives inside the page; a promise is waited for."""
