@@ -18,6 +18,7 @@ from lab.report.messages import LANGS, messages
 from lab.report.typeface import covered
 from lab.report.words import ranking_words
 from lab.roster import ON_TABLE, ROSTER
+from tests.report.golden import four
 from tests.report.report_examples import contrasts, edition, instrument_run, level, open_edition, quality_path, run
 
 Runs = tuple[PublicRun, ...]
@@ -31,6 +32,7 @@ EDITIONS: dict[str, Runs] = {
     "synthetic": edition(),
     "harness": HARNESS,
     "open": open_edition(),
+    "four": four(),
     "empty": (),
     "instrument": (instrument_run(),),
     "comparison": (
