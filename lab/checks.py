@@ -15,6 +15,7 @@ class CheckName(StrEnum):
 
     MODELS = "models"
     TOKENIZE = "tokenize"
+    LOCAL_TOKENIZER = "local-tokenizer"
     PROMPT_TOKENS = "prompt-tokens"
     EXACT_LENGTH = "exact-length"
     STREAM_DIALECT = "stream-dialect"
@@ -70,6 +71,12 @@ CHECKS: tuple[CheckRule, ...] = (
         Consequence.CAPABILITY,
         "its tokenizer, three words",
         "pass: prompts can be made of an exact number of its tokens",
+    ),
+    _rule(
+        CheckName.LOCAL_TOKENIZER,
+        Consequence.EQUALITY,
+        "its tokenizer, a few texts of several scripts; the same with the tokenizer out of the model's files",
+        "pass: both count the same, so the engine reads the tokenizer that was named",
     ),
     _rule(
         CheckName.PROMPT_TOKENS,

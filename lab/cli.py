@@ -92,8 +92,8 @@ def _root(
 def plan(params: Params) -> None:
     """Show the run plan, the fixed columns and every problem, before anything starts."""
     from lab.environment import capture
-    from lab.plan import find_problems, load_plan
-    from lab.showing import ladder_words, support_words
+    from lab.plan import find_problems, load_plan, load_suite_of
+    from lab.showing import ladder_words, suite_words, support_words
     from lab.support import read_support
 
     known, machine = read_support(), capture()
@@ -105,8 +105,8 @@ def plan(params: Params) -> None:
         out.print()
         table = Table(title=f"{group.table} · match {group.match_id}", title_justify="left", show_header=False)
         table.add_row("model series", f"{spec.model.series} ({spec.model.revision})")
-        q = spec.quantization
-        table.add_row("quantization", f"weights {q.weights}, activations {q.activations}, KV cache {q.kv_cache}")
+        q, kv = spec.quantization, dict.fromkeys(s.quantization.kv_cache for s in group.specs)
+        table.add_row("quantization", f"weights {q.weights}, activations {q.activations}, KV cache {' / '.join(kv)}")
         table.add_row("context limit", f"{spec.context_limit} tokens")
         w = spec.workload
         exact = "exactly " if w.exact_output else "up to "
@@ -115,8 +115,8 @@ def plan(params: Params) -> None:
             "workload",
             f"{w.name}: {lengths}, {exact}{w.output_tokens} out, {w.requests_per_level} requests {ladder_words(w)}",
         )
-        suite = spec.quality
-        table.add_row("quality suite", f"{suite.name} {suite.version}" if suite else "not applicable: seeded text")
+        asked = next(run for run in loaded.runs if run.group == group)
+        table.add_row("quality suite", suite_words(load_suite_of(asked)))
         table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))
@@ -516,16 +516,16 @@ def _slo(words: str | None) -> dict[str, float] | None:
     return limits
 
 
-def _require_folder(path: Path | None) -> None:
-    """Refuse a --json that could not be written, before anything is measured."""
+def _require_folder(path: Path | None, option: str = "--json") -> None:
+    """Refuse a file that could not be written, before anything is measured."""
     if path is None:
         return
     if not path.parent.is_dir():
-        raise LabError(f"{path.parent} does not exist; --json needs a folder that does")
+        raise LabError(f"{path.parent} does not exist; {option} needs a folder that does")
     if path.is_dir() or (path.exists() and not path.is_file()) or not path.name:
-        raise LabError(f"'{path}' is not a file that could be written; --json names a file")
+        raise LabError(f"'{path}' is not a file that could be written; {option} names a file")
     if not os.access(path.parent, os.W_OK) or not os.access(path.parent.resolve(), os.W_OK):
-        raise LabError(f"{path.parent} cannot be written; --json needs a folder that can")
+        raise LabError(f"{path.parent} cannot be written; {option} needs a folder that can")
 
 
 def _where(runs_dir: Path | None) -> str:
@@ -704,6 +704,55 @@ def power(
     from lab.showing import describe_power
 
     describe_power(out, suite, items, tuple(discordance or ()), margin, chance, alpha)
+
+
+@quality_app.command("fidelity")
+def fidelity(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A running server, with or without /v1")],
+    engine: Annotated[str, typer.Option("--engine", help="What runs there: decides how sampling is spelled")],
+    model: Annotated[str, typer.Option("--model", help="Model name the server knows")],
+    trace: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the reading of this path is kept")],
+    reference: Annotated[
+        Path | None, typer.Option("--reference", metavar="FILE", help="The reading of the path to hold it against")
+    ] = None,
+    prompts: Annotated[int, typer.Option("--prompts", min=1)] = 200,
+    tokens: Annotated[int, typer.Option("--tokens", min=1, max=1024, help="Of each continuation")] = 64,
+    top: Annotated[int, typer.Option("--top", min=1, max=20, help="Alternatives at each place")] = 10,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=2, max=256, help="In flight under load")] = 4,
+) -> None:
+    """Hold a running path against another one token by token, beside what it differs from itself."""
+    from lab.endpoint import split_url
+    from lab.engines import adapter_for
+    from lab.engines.attachment import attached_endpoint
+    from lab.evidence import write_atomically
+    from lab.preflight.asking import NEUTRAL
+    from lab.quality import fidelity as reading
+    from lab.showing import describe_fidelity
+
+    adapter = adapter_for(engine, attached=True)
+    root, _ = split_url(url, adapter.api_path)
+    _require_folder(trace, "--out")
+    known = reading.read_trace(reference) if reference else None
+    texts = reading.read_prompts(prompts)
+    reader = reading.Reader(
+        attached_endpoint(root, adapter.api_path),
+        f"{adapter.api_path}/completions",
+        model,
+        adapter.sampling_fields(NEUTRAL).body,
+        top,
+    )
+    asked = reading.Asked.of(texts, tokens, top)
+    if known is not None:
+        reading.check_same(asked, known.asked)
+
+    def say(what: str, done: int, total: int) -> None:
+        err.print(f"\r{what} {done}/{total} ", end="", highlight=False)
+
+    own = reading.record(reader, model, texts, asked, concurrency, say)
+    write_atomically(trace, own.model_dump_json().encode() + b"\n")
+    scored = reading.score_given(reader, own, known, texts, say) if known else None
+    err.print()
+    describe_fidelity(own, known, scored, out)
 
 
 def main() -> None:

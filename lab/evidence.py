@@ -16,6 +16,7 @@
         certificate.json     what the instrument was shown to hold on this machine; not there when it was not calibrated
         schemas.json         structured output only: the schema of each item
         quality.json         scores of the suite
+        arms.json            what a constraint adds; only for a suite that asks free and under a schema
         samples.jsonl        one line an item of the suite
         engine.log           what the engine printed
         notebook.ipynb       the notebook as it was executed
@@ -52,6 +53,7 @@ from lab.metrics.launches import tally
 from lab.metrics.structured import classify
 from lab.metrics.surroundings import energy_per_token, gpu_use, host_use, shared_machine, span_of
 from lab.params import PARAMS_FOLDER
+from lab.quality.arms import ArmComparison
 from lab.quality.replies import QualityItem
 from lab.records import (
     Capabilities,
@@ -130,6 +132,10 @@ class LaunchRecord(Frozen):
     """Every condition as it was put to this engine."""
     effective: tuple[Effective, ...] = ()
     """Every condition as the running engine shows it."""
+    attention_backend: str | None = None
+    """As the running engine names it; None: it does not."""
+    chat_template_sha256: Sha256 | None = None
+    """Of the template given with the weights or beside them; None: there is none, or the lab did not see it."""
     surface: Literal["parser", "unverified"] = "unverified"
     """Whether the command was checked against the option list of the engine's own parser."""
     attached_to: Literal["this-machine", "elsewhere"] | None = None
@@ -210,6 +216,8 @@ class RunRecord(Frozen):
     certificate: Certificate | None
     """What the instrument had been shown to hold on this machine; None: it had not been calibrated."""
     quality: QualityResult | None
+    arms: ArmComparison | None
+    """What a constraint adds; None when the suite does not ask for it."""
     manifest_sha256: Sha256 | None
     """None for a bundle that is not sealed."""
 
@@ -450,6 +458,7 @@ class EvidenceStore:
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
             quality=self._optional(folder / "quality.json", QualityResult),
+            arms=self._optional(folder / "arms.json", ArmComparison),
             manifest_sha256=_digest_of(folder / "manifest.json"),
         )
 

@@ -1,9 +1,10 @@
 """Keeps a process and all its descendants on a leash: when the holder goes, they go.
 
-`python -m lab.leash REPORT_FD COMMAND…` starts COMMAND and watches two things: its own standard input,
+`python -m lab.leash REPORT_FD SCRATCH COMMAND…` starts COMMAND and watches two things: its own standard input,
 which the holder keeps open, and the command. When the holder closes it, on purpose or by dying (kill -9
 included), or when the command ends, every descendant is asked to stop and then made to stop, those that
-left their session or lost their parent too (on Linux the leash adopts orphans).
+left their session or lost their parent too (on Linux the leash adopts orphans). A holder that dies leaves its
+SCRATCH folder to the leash, which removes it; one that closes on purpose says so first (SIGUSR1) and keeps it.
 
 On REPORT_FD it says `started PID SECONDS` (monotonic) right before the command runs. Its exit code is the
 command's, 128 + n for signal n.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +37,7 @@ class Leashed:
         env: its whole environment.
         output: where its standard output and error go.
         cwd: its working directory; None keeps ours.
+        scratch: a folder of the holder's that goes when the holder dies; None: there is none.
 
     Attributes:
         pid: process id of the command itself.
@@ -44,11 +47,18 @@ class Leashed:
         FileNotFoundError: the program does not exist.
     """
 
-    def __init__(self, argv: list[str], env: dict[str, str], output: IO[bytes], cwd: str | None = None) -> None:
+    def __init__(
+        self,
+        argv: list[str],
+        env: dict[str, str],
+        output: IO[bytes],
+        cwd: str | None = None,
+        scratch: str | None = None,
+    ) -> None:
         read_fd, write_fd = os.pipe()
         try:
             self._leash = subprocess.Popen(
-                [sys.executable, "-P", os.path.abspath(__file__), str(write_fd), *argv],
+                [sys.executable, "-P", os.path.abspath(__file__), str(write_fd), scratch or "", *argv],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -73,6 +83,7 @@ class Leashed:
     def stop(self) -> int:
         """Stop the command and every descendant; returns when none is left."""
         assert self._leash.stdin is not None
+        self._leash.send_signal(signal.SIGUSR1)  # on purpose; nothing is sent to one that has ended
         with contextlib.suppress(OSError):
             self._leash.stdin.close()
         try:
@@ -84,7 +95,7 @@ class Leashed:
 
 def main(argv: list[str]) -> int:
     """Run a command on a leash; see the module's first lines."""
-    report_fd, command = int(argv[0]), argv[1:]
+    report_fd, scratch, command = int(argv[0]), argv[1], argv[2:]
     libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
     if libc is not None:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -93,6 +104,8 @@ def main(argv: list[str]) -> int:
         if libc is not None:
             libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
+    let_go, on_purpose = threading.Event(), threading.Event()
+    signal.signal(signal.SIGUSR1, lambda *_: on_purpose.set())
     started_s = time.perf_counter()
     with os.fdopen(report_fd, "w") as report:
         try:
@@ -103,9 +116,11 @@ def main(argv: list[str]) -> int:
         report.write(f"started {child.pid} {started_s!r}\n")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: stop_descendants())
-    threading.Thread(target=_await_release, daemon=True).start()
+    threading.Thread(target=_await_release, args=(let_go,), daemon=True).start()
     code = child.wait()
     stop_descendants()
+    if scratch and let_go.is_set() and not on_purpose.is_set():
+        shutil.rmtree(scratch, ignore_errors=True)
     return code if code >= 0 else 128 - code
 
 
@@ -136,10 +151,12 @@ def _reap() -> None:
                 os.waitpid(process.pid, os.WNOHANG)
 
 
-def _await_release() -> None:
+def _await_release(let_go: threading.Event) -> None:
+    """Wait for the holder to let go, on purpose or by dying, then stop everything."""
     with contextlib.suppress(OSError):
         while os.read(0, 1024):
             pass
+    let_go.set()
     stop_descendants()
 
 

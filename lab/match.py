@@ -137,6 +137,7 @@ class Side(Frozen):
     """None: preparation was not recorded."""
     grade: EvidenceGrade
     machine: MachineClass | None
+    """Of the engine; None: it was not recorded, or the engine runs where the lab cannot look."""
     certified: bool
     """Whether the instrument had been calibrated on its machine."""
     lab_version: str
@@ -152,6 +153,7 @@ def side_of(record: RunRecord, grade: EvidenceGrade) -> Side:
     launch = record.launch
     checks = launch.capabilities.checks if launch else ()
     settings = launch.settings if launch else ()
+    elsewhere = launch is not None and launch.attached_to == "elsewhere"
     return Side(
         run_id=record.run_id,
         measured=record.status.state is RunState.MEASURED,
@@ -169,7 +171,7 @@ def side_of(record: RunRecord, grade: EvidenceGrade) -> Side:
         not_expressible=launch.not_expressible if launch else (),
         cache_state=record.preparation.cache_state if record.preparation else None,
         grade=grade,
-        machine=record.environment.machine_class if record.environment else None,
+        machine=record.environment.machine_class if record.environment and not elsewhere else None,
         certified=record.certificate is not None,
         lab_version=record.status.lab_version,
     )
@@ -190,7 +192,8 @@ def own_reasons(side: Side) -> tuple[Mismatch, ...]:
 def match(sides: Sequence[Side]) -> tuple[Mismatch, ...]:
     """Every reason why these runs may not stand side by side, and every footnote, in the order in which to fix them.
 
-    Exactly one thing may differ: the engine, its version, or one setting of the launch profile.
+    Exactly one thing may differ: the engine, its version, or one setting of the launch profile; in the pipeline check
+    the format of the KV cache too.
     """
     own = [one for side in sides for one in own_reasons(side)]
     return _in_order([*_together(own), *between(sides)])
@@ -293,25 +296,25 @@ class _Between:
         varied = [one.field for one in self._differences if one.rule.role is Role.VARIED]
         for one in self._differences:
             if one.rule.role is Role.EQUAL:
+                topic = _SPEC_TOPICS.get(one.field.partition(".")[0], Topic.MEASUREMENT)
                 for path, values in _leaves(one.field, one.values):
                     if path == "workload.name":
                         continue  # a label
-                    yield self._mismatch(
-                        _SPEC_TOPICS.get(one.field, Topic.MEASUREMENT), path, Kind.ASKED_DIFFERS, values
-                    )
+                    yield self._mismatch(topic, path, Kind.ASKED_DIFFERS, values)
         subject = next((field for field in ("engine", "behind") if field in varied), None)
         others = [one for one in self._differences if one.field in varied and one.field not in ("engine", "behind")]
         if subject is None and len(others) == 1 and not self._versions:
             return
         for one in others:
-            yield self._mismatch(Topic.SETTINGS, one.field, Kind.ALSO_VARIES, one.values)
+            topic = _SPEC_TOPICS.get(one.field.partition(".")[0], Topic.SETTINGS)
+            yield self._mismatch(topic, one.field, Kind.ALSO_VARIES, one.values)
         if self._versions and (subject or others):
             values = [side.engine_version for side in self._sides]
             yield self._mismatch(Topic.SETTINGS, "engine_version", Kind.ALSO_VARIES, values)
 
     def read_back(self) -> Iterator[Mismatch]:
         """Conditions as the running engines show them; the one that is meant to vary is left out."""
-        meant = {one.field.removeprefix("profile.") for one in self._differences}
+        meant = {_CONDITION_OF.get(one.field, one.field.removeprefix("profile.")) for one in self._differences}
         for condition in Condition:
             if condition in meant:
                 continue
@@ -346,9 +349,14 @@ class _Between:
         counts = any(side.asked["preparation_counts"] for side in sides)
         states = [side.cache_state for side in sides]
         yield from self._equal(Topic.MEASUREMENT, "cache_state", states, refuses=counts)
-        for field in MachineClass.model_fields:
-            values = [getattr(side.machine, field) if side.machine else None for side in sides]
-            yield from self._equal(Topic.HARDWARE, f"machine.{field}", values, refuses=field != "python")
+        machines = [side.machine for side in sides]
+        if any(machine is None for machine in machines):
+            known = [None if machine is None else True for machine in machines]
+            yield self._mismatch(Topic.HARDWARE, "machine", Kind.NOT_READ_BACK, known)
+        else:
+            for field in MachineClass.model_fields:
+                values = [getattr(machine, field) for machine in machines]
+                yield from self._equal(Topic.HARDWARE, f"machine.{field}", values, refuses=field != "python")
         yield from self._equal(Topic.MEASUREMENT, "grade", [side.grade.value for side in sides])
         certified = [side.certified for side in sides]
         yield from self._equal(Topic.MEASUREMENT, "certificate", certified, refuses=False)
@@ -407,6 +415,10 @@ _SPEC_TOPICS = {
     "chat_template_kwargs": Topic.PROMPT,
 }
 """The rest of the spec belongs to the measurement."""
+
+
+_CONDITION_OF = {"quantization.kv_cache": Condition.KV_CACHE_DTYPE}
+"""Fields of the spec whose condition has another name."""
 
 
 def _topic(condition: Condition) -> Topic:

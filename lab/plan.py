@@ -18,13 +18,14 @@ from lab.environment import capture
 from lab.errors import EndpointError, LabError, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
-from lab.quality.suite import find_suite, load_suite
+from lab.quality.suite import Suite, find_suite, load_suite
 from lab.roster import ROSTER, find
 from lab.spec import (
     CacheTier,
     Frozen,
     LaunchProfile,
     Name,
+    Quantization,
     RunSpec,
     Sampling,
     SuiteRef,
@@ -58,6 +59,8 @@ class RunEntry(Frozen):
     """A profile of params/engines/ENGINE.yaml. An attached engine may do without: then nothing is declared."""
     set: dict[str, Any] = Field(default_factory=dict)
     """Settings of the profile that this run changes."""
+    kv_cache: Name | None = None
+    """Format of the KV cache in the place of the model file's: only in a pipeline check, where it is what varies."""
     url: str | None = Field(default=None, max_length=500)
     """Root of an engine that runs already; the profile then declares how it was launched. Private."""
     served_as: str | None = Field(default=None, min_length=1, max_length=200)
@@ -266,7 +269,35 @@ def find_weights(run: PlannedRun) -> Path | None:
     return weights.locate(*weights.find_model(run.spec.model, run.models_folder))
 
 
-def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, folder: Path, where: str) -> Group:
+def load_suite_of(run: PlannedRun) -> Suite | None:
+    """The suite that a run asks; None where quality cannot be asked of its engine.
+
+    Raises:
+        LabError: it is not the suite that was planned any more.
+    """
+    ref = run.spec.quality
+    if ref is None:
+        return None
+    suite = load_suite(run.models_folder.parent / "quality" / ref.name)
+    if suite.ref() != ref:
+        raise LabError(f"the suite {ref.name} has changed since the run was planned", "plan and run again")
+    return suite
+
+
+def _quality_of(adapter: Adapter, suite: Suite, context_limit: int, where: str) -> SuiteRef | None:
+    """The suite, pinned, where the engine can be asked it at all. Raises ParamsError when the context is too short."""
+    if not adapter.has_quality:
+        return None
+    if context_limit < suite.needs_context:
+        raise ParamsError(
+            f"{where}: quality suite {suite.name} needs a context of {suite.needs_context} tokens; "
+            f"context_limit is {context_limit}",
+            f"write context_limit: {suite.needs_context} or more, or take a smaller suite",
+        )
+    return suite.ref()
+
+
+def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: Suite, folder: Path, where: str) -> Group:
     model = weights.read_model(entry.model or plan.model, folder / "models")
     workload, source = _workload(entry.workload or plan.workload, folder, where)
     context_limit = entry.context_limit or plan.context_limit
@@ -294,14 +325,14 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
             RunSpec(
                 table=table,
                 model=model.model,
-                quantization=model.quantization,
+                quantization=_quantization(run, model.quantization, table, where),
                 context_limit=context_limit,
                 engine=adapter.key,
                 profile=_profile(run, adapter.key, folder, where),
                 workload=workload,
                 sampling=plan.sampling,
                 chat_template_kwargs=plan.chat_template_kwargs,
-                quality=suite if adapter.has_quality else None,
+                quality=_quality_of(adapter, suite, context_limit, where),
                 preparation_counts=plan.preparation_counts,
                 cache_tier=plan.cache_tier,
                 isolation=plan.isolation,
@@ -330,6 +361,18 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: SuiteRef, fol
         urls=tuple(urls),
         match_id=match_id(tuple(specs)),
     )
+
+
+def _quantization(run: RunEntry, of_model: Quantization, table: Table, where: str) -> Quantization:
+    """The formats of a run: the model file's, unless the KV cache is what the pipeline check is about."""
+    if run.kv_cache is None:
+        return of_model
+    if table != "pipeline-check":
+        raise ParamsError(
+            f"{where}, {table}: {run.engine}: kv_cache {run.kv_cache}: quantization is equal in this table",
+            "put the runs under pipeline_check, or write the format into the model file",
+        )
+    return of_model.model_copy(update={"kv_cache": run.kv_cache})
 
 
 def _seats_around(run: RunEntry, where: str) -> dict[str, str | None]:
@@ -396,12 +439,12 @@ def _check_seat(table: Table, engine: str, where: str) -> None:
         )
 
 
-def _suite(name: str, folder: Path, where: str) -> SuiteRef:
+def _suite(name: str, folder: Path, where: str) -> Suite:
     try:
         path = find_suite(name, folder / "quality")
     except LabError as problem:
         raise ParamsError(f"{where}: {problem.what}") from None
-    return load_suite(path).ref()
+    return load_suite(path)
 
 
 def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Workload, Path | None]:

@@ -490,6 +490,34 @@ class Unscored(StrEnum):
     """Its turn never came: the engine was gone, or the run was stopped."""
 
 
+class Lane(StrEnum):
+    """A way to ask items; each adds one part of the path to the one before."""
+
+    TOKENS = "tokens"
+    """Token ids in, raw completion out: numerics alone."""
+    TEXT = "text"
+    """Raw text in: the engine's own tokenizer."""
+    CHAT = "chat"
+    """Messages in: the chat template."""
+    PARSER = "parser"
+    """Reasoning and tool calls taken apart: the parsers."""
+    GRAMMAR = "grammar"
+    """Answers held to a schema: the grammar backend."""
+
+
+class Lack(StrEnum):
+    """Why a whole task is not asked of an engine."""
+
+    ECHO_BROKEN = "echo-broken"
+    """The engine was seen not to give likelihoods of given text."""
+    ECHO_NOT_EXPOSED = "echo-not-exposed"
+    """The engine does not let itself be asked."""
+    ECHO_NOT_PROBED = "echo-not-probed"
+    """Nobody looked, which is no pass."""
+    NO_TOKENIZER = "no-tokenizer"
+    """Token ids have to be sent, and the lab cannot read the model's tokenizer."""
+
+
 class TaskScore(Frozen):
     """One task of a quality suite."""
 
@@ -516,8 +544,12 @@ class TaskScore(Frozen):
     at none is not in it."""
     finish_reasons: dict[str, int] = Field(default_factory=dict)
     """How often the engine gave each finish reason, over the items; those without one are not in it. Private."""
+    lane: Lane | None = None
+    """How its items were asked; None in bundles written before it was recorded."""
+    lack: Lack | None = None
+    """Why the whole task is not supported there; None when it was asked, and in bundles older than the field."""
     reason: str | None = None
-    """Why the whole task is not supported on this engine; None when it was asked. Private: it may quote the server."""
+    """The same in words; None when it was asked. Private: it may quote the server."""
 
     @model_validator(mode="before")
     @classmethod

@@ -28,6 +28,12 @@ class Rule(Frozen):
 
     role: Role
     why: str
+    apart: bool = False
+    """True when it may vary in the pipeline check only, a table of its own: elsewhere it has to be equal."""
+
+    def role_in(self, table: str) -> Role:
+        """Its role among the runs of a table."""
+        return Role.EQUAL if self.apart and table != "pipeline-check" else self.role
 
 
 def _equal(why: str) -> Rule:
@@ -42,7 +48,13 @@ RULES: dict[str, Rule] = {
     "spec_version": _equal("two versions of the spec may mean different things by one field"),
     "table": _equal("tables have rules of their own and never mix"),
     "model": _equal("another model or other bytes is another question"),
-    "quantization": _equal("quantization changes speed and quality at once"),
+    "quantization.weights": _equal("quantization changes speed and quality at once"),
+    "quantization.activations": _equal("quantization changes speed and quality at once"),
+    "quantization.kv_cache": Rule(
+        role=Role.VARIED,
+        apart=True,
+        why="quantization changes speed and quality at once; what it changes is a question of its own",
+    ),
     "context_limit": _equal("the context limit decides how much memory is left for concurrency"),
     "engine": _varied("the engine is what a comparison is about"),
     "profile.name": Rule(role=Role.IGNORED, why="a label; what it stands for is compared field by field"),
@@ -87,6 +99,7 @@ class Difference(Frozen):
     values: tuple[Any, ...]
     """One for each run, in the order of the runs."""
     rule: Rule
+    """Its role is the one it has in the table of these runs."""
 
 
 def differences(specs: Sequence[RunSpec]) -> tuple[Difference, ...]:
@@ -102,7 +115,8 @@ def compare(wholes: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
             continue
         values = tuple(_at(whole, field) for whole in wholes)
         if any(value != values[0] for value in values):
-            found.append(Difference(field=field, values=values, rule=rule))
+            role = Role.EQUAL if any(rule.role_in(whole["table"]) is Role.EQUAL for whole in wholes) else rule.role
+            found.append(Difference(field=field, values=values, rule=rule.model_copy(update={"role": role})))
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import json
 import os
 import sys
@@ -36,12 +37,12 @@ from lab.load.driver import LoadJob, LoadResult, Progress, StopLoad, run_load
 from lab.load.ladder import build_levels
 from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
-from lab.load.tokens import LocalTokenizer, open_tokenizer
+from lab.load.tokens import LocalTokenizer, chat_template, open_tokenizer
 from lab.params import PARAMS_FOLDER
-from lab.plan import PlannedRun, RunPlan
+from lab.plan import PlannedRun, RunPlan, load_suite_of
 from lab.preflight import probe
+from lab.quality.arms import arms_of
 from lab.quality.harness import run_suite
-from lab.quality.suite import load_suite
 from lab.records import Capabilities, Event, Outcome, Preparation, RunState
 from lab.serving import Serving, bring_up
 from lab.support import look_up, read_support
@@ -60,8 +61,11 @@ _kept_cells = 1
 LOOK_S = 0.5
 """How long the machine is looked at before the launch and after the stop."""
 
+BUILD_LIMIT_S = 4 * 3600.0
+"""The most a build may take, all its steps together."""
+
 ITEM_LIMIT_S = 60.0
-"""Limit for one item of a quality suite."""
+"""Limit for one request of a quality suite."""
 
 Tell = Callable[[str, Mapping[str, Any]], None]
 """Told a step's name and how far it is: done, total, detail."""
@@ -166,6 +170,7 @@ class Run:
                 engine.endpoint,
                 spec,
                 effective,
+                tokenizer=tokenizer.count if (tokenizer := self._tokenizer) else None,
                 alive=lambda: engine.check_alive("during preflight", patience_s=2.0),
                 say=lambda name: self._say("prepare", detail=f"preflight: {name}"),
             )
@@ -187,6 +192,8 @@ class Run:
                     capabilities=capabilities,
                     settings=serving.launch.settings,
                     effective=effective,
+                    attention_backend=adapter.attention_backend(engine.endpoint, engine.log()),
+                    chat_template_sha256=self._template_sha256,
                     surface=adapter.surface,
                     attached_to=serving.attached_to,
                     support=look_up(read_support(), spec, environment),
@@ -263,12 +270,9 @@ class Run:
     def quality(self) -> None:
         """Ask the quality suite of the same running engine; without a suite nothing is asked."""
         with self._step("quality"):
-            ref, engine = self.spec.quality, self._running()
-            if ref is None:
+            suite, engine = load_suite_of(self._planned), self._running()
+            if suite is None:
                 return
-            suite = load_suite(self._planned.models_folder.parent / "quality" / ref.name)
-            if suite.ref() != ref:
-                raise LabError(f"the suite {ref.name} has changed since the run was planned", "plan and run again")
             result, items = run_suite(
                 suite,
                 base_url=engine.endpoint.url + self._adapter.api_path,
@@ -283,6 +287,8 @@ class Run:
             )
             self._store.write_samples(self.run_id, items)
             self._write("quality.json", result)
+            if (arms := arms_of(suite, items)) is not None:
+                self._write("arms.json", arms)
             if result.incomplete == "stopped":
                 raise KeyboardInterrupt
             engine.check_alive("during the quality suite")
@@ -315,6 +321,19 @@ class Run:
             return None if path is None else open_tokenizer(path)
         except ModelError:
             return None
+
+    @property
+    def _template_sha256(self) -> str | None:
+        """Digest of the chat template that the engine was launched with; None when the lab did not see it."""
+        model = self.spec.model
+        if model.chat_template != "in-weights" or self._planned.url is not None:
+            return model.chat_template_sha256
+        try:
+            path = locate(*find_model(model, self._planned.models_folder))
+            template = None if path is None else chat_template(path)
+        except ModelError:
+            return None
+        return None if template is None else hashlib.sha256(template.encode()).hexdigest()
 
     @property
     def _model(self) -> str:
@@ -528,8 +547,8 @@ def _execute(
     tell: Callable[[Mapping[str, Any]], None],
 ) -> tuple[RunState, str | None]:
     """Run the notebook in a process of its own and judge by its exit code and the status, not by its cells."""
-    folder = store.path(run_id).resolve()
-    with tempfile.TemporaryDirectory(prefix="lab-run-") as scratch:
+    folder, most_s = store.path(run_id).resolve(), limit_s(planned)
+    with tempfile.TemporaryDirectory(prefix="lab-run-", ignore_cleanup_errors=True) as scratch:
         progress, output = Path(scratch, "progress"), Path(scratch, "output")
         progress.touch()
         parameters = {
@@ -561,9 +580,10 @@ def _execute(
                 environment,
                 out,
                 cwd=scratch,
+                scratch=scratch,  # after a kill -9 of this process nobody else removes it
             )
             try:
-                deadline = time.monotonic() + _limit_s(planned)
+                deadline = time.monotonic() + most_s
                 with progress.open(encoding="utf-8") as lines:
                     while (code := process.poll()) is None and time.monotonic() < deadline:
                         _pass_on(lines, tell)
@@ -572,7 +592,7 @@ def _execute(
             finally:
                 process.stop()
         if code is None:
-            return RunState.FAILED, f"not finished within its limit of {_limit_s(planned):.0f} s"
+            return RunState.FAILED, f"not finished within its limit of {most_s:.0f} s"
         status = store.status(run_id)
         if code == 0 and status.step == "done":
             return RunState.MEASURED, None
@@ -587,13 +607,19 @@ def _pass_on(lines: Any, tell: Callable[[Mapping[str, Any]], None]) -> None:
             tell(json.loads(line))
 
 
-def _limit_s(planned: PlannedRun) -> float:
+def limit_s(planned: PlannedRun) -> float:
     """The most a run may take: every wait inside it runs into its own limit, and a margin."""
     workload = planned.spec.workload
     requests = workload.requests_per_level + workload.warmup_requests
     waves = sum(-(-requests // (rung.concurrency or requests)) + 1 for rung in workload.rungs)
     sending_s = sum(workload.requests_per_level / rung.rate_rps for rung in workload.rungs if rung.rate_rps)
-    return adapter_of(planned.spec).start_limit_s + (waves + 2) * workload.timeout_s + sending_s + 1800.0
+    loading_s = (waves + 2) * workload.timeout_s + sending_s
+    suite = load_suite_of(planned)
+    asking_s = suite.requests * ITEM_LIMIT_S if suite else 0.0
+    adapter = adapter_of(planned.spec)
+    starting_s = adapter.start_limit_s * (2 if planned.spec.cache_tier == "warm" else 1)  # one more fills the caches
+    building_s = BUILD_LIMIT_S if adapter.has_build else 0.0
+    return starting_s + building_s + loading_s + asking_s + 1800.0
 
 
 def _ending(problem: BaseException) -> tuple[RunState, str]:

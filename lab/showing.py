@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from lab.bench import BenchResult
@@ -16,9 +18,11 @@ from lab.errors import ParamsError, nearest
 from lab.evidence import EvidenceStore
 from lab.launching import Look
 from lab.match import Mismatch, refusals
+from lab.quality.arms import ArmComparison, Ending
+from lab.quality.fidelity import Closeness, Trace, compare_free, compare_given
 from lab.quality.power import DISCORDANCES, needs
-from lab.quality.suite import find_suite, load_suite
-from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, LevelResult, Outcome, Summary
+from lab.quality.suite import Suite, find_suite, load_suite
+from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, Lane, LevelResult, Outcome, Summary
 from lab.report.messages import engine_message, message, messages
 from lab.report.reasons import values_text
 from lab.roster import ROSTER, Entry, find
@@ -176,6 +180,79 @@ def _points(share: float) -> str:
     return f"{number} point" if number == "1" else f"{number} points"
 
 
+def describe_fidelity(own: Trace, reference: Trace | None, scored: Closeness | None, out: Console) -> None:
+    """What a path differs from itself, and, beside it, from a reference path.
+
+    A number that is no larger than what either path does by itself is printed as such, not as a difference.
+    """
+    columns = [
+        ("itself under load", compare_free(own.alone, own.under_load)),
+        ("itself, prefilled", compare_given(own.alone, own.prefilled)),
+    ]
+    if reference is not None and scored is not None:
+        columns += [
+            ("reference under load", compare_free(reference.alone, reference.under_load)),
+            ("reference, prefilled", compare_given(reference.alone, reference.prefilled)),
+            ("reference, free", compare_free(reference.alone, own.alone)),
+            ("reference, its tokens", scored),
+        ]
+    table = Table("", *(Column(title, justify="right") for title, _ in columns), box=None, padding=(0, 2, 0, 0))
+    for name, show in CLOSENESS.items():
+        table.add_row(name, *(show(one) for _, one in columns))
+    asked = own.asked
+    out.print(
+        f"{asked.prompts} prompts of {asked.tokens} tokens, {asked.k} alternatives, greedy; under load: "
+        f"{own.concurrency} in flight; given tokens are scored {SCORED[own.scored_by]}",
+        soft_wrap=True,
+    )
+    _wide(out).print(table)
+    out.print("KL in nats from the first to the second, over its likeliest tokens and the rest.", soft_wrap=True)
+    if scored is None:
+        return
+    floor = [one for title, one in columns if title not in ("reference, free", "reference, its tokens")]
+    for name, value in (("KL mean", "kl_mean"), ("mean |Δ logprob|", "logprob")):
+        noise = max((found for one in floor if (found := getattr(one, value)) is not None), default=None)
+        seen = getattr(scored, value)
+        if noise is None or seen is None:
+            out.print(f"{name}: cannot be set against the noise of either path")
+        elif seen <= noise:
+            out.print(
+                f"{name}: {seen:.4f}, no larger than what a path does by itself ({noise:.4f}): no difference seen"
+            )
+        else:
+            out.print(f"{name}: {seen:.4f}; either path by itself: up to {noise:.4f}")
+
+
+SCORED = {"echo": "one request a prompt (echo)", "token-by-token": "one request a token (no echo)"}
+
+CLOSENESS: dict[str, Callable[[Closeness], str]] = {
+    "prompts compared": lambda one: str(one.prompts),
+    "left out": lambda one: str(one.left_out),
+    "tokens compared": lambda one: f"{one.tokens:,}",
+    "identical": lambda one: _maybe(one.identical, ".1%"),
+    "first divergence (token)": lambda one: _maybe(one.first_divergence, "g"),
+    "top-1": lambda one: _maybe(one.top1, ".2%"),
+    "KL mean": lambda one: _maybe(one.kl_mean, ".4f"),
+    "KL p99": lambda one: _maybe(one.kl_p99, ".4f"),
+    "KL max": lambda one: _maybe(one.kl_max, ".4f"),
+    "mean |Δ logprob|": lambda one: _maybe(one.logprob, ".4f"),
+    "length ratio": lambda one: _maybe(one.length_ratio, ".3f"),
+    "ended (first)": lambda one: _endings(one, 0),
+    "ended (second)": lambda one: _endings(one, 1),
+}
+"""Rows of the table of fidelity."""
+
+
+def _maybe(value: float | None, form: str) -> str:
+    return "—" if value is None else f"{value:{form}}"
+
+
+def _endings(one: Closeness, side: int) -> str:
+    if one.finish_reasons is None:
+        return "—"
+    return ", ".join(f"{word} {n}" for word, n in sorted(one.finish_reasons[side].items()))
+
+
 def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
     """One bundle: what was meant, what happened, what it gave."""
     record = store.read(run_id)
@@ -232,6 +309,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
             score += f", {task.answered_score:.3f} over the {task.scored} scored"
         words = f"quality {task.task}: {score}, n {task.n}, coverage {task.coverage:.1%}, unscored: {reasons}"
         out.print(escape(f"{words}; {task.reason}" if task.reason else words), soft_wrap=True)
+    if record.arms is not None:
+        _wide(out).print(_arms(record.arms))
     if record.quality and record.quality.incomplete:
         out.print(f"quality is incomplete: {record.quality.incomplete}", soft_wrap=True)
     for level in record.levels:
@@ -317,6 +396,23 @@ def describe_bench(result: BenchResult, out: Console) -> None:
         out.print("interrupted: these are the requests that had been started", soft_wrap=True)
 
 
+def suite_words(suite: Suite | None) -> str:
+    """How large a quality suite is, and what it needs of an engine."""
+    if suite is None:
+        return "not applicable: seeded text"
+    items = sum(len(task.items) for task in suite.tasks)
+    tokens = sum(len(task.items) * (task.config.max_tokens or 1) for task in suite.tasks)
+    size = f"{items} items of {len(suite.tasks)} tasks, {suite.requests} requests one at a time"
+    lines = [
+        f"{suite.name} {suite.version}: {size}, answers of {tokens:,} tokens at most",
+        f"needs a context of {suite.needs_context} tokens",
+    ]
+    echo = [task.name for task in suite.tasks if task.config.lane is Lane.TOKENS]
+    if echo:
+        lines.append(f"needs echo of the engine, else not supported there: {', '.join(echo)}")
+    return "\n".join(lines)
+
+
 def ladder_words(workload: Workload) -> str:
     """The ladder of a workload in words."""
     if workload.arrival == "closed":
@@ -400,6 +496,26 @@ def _levels(levels: tuple[LevelResult, ...]) -> Table:
             *([_rate(level.scalars["goodput_rps"])] * goodput),
         )
     table.caption = "latencies: p50 / p99 of the successes; rates over the steady window"
+    return table
+
+
+def _arms(found: ArmComparison) -> Table:
+    endings = tuple(Ending)
+    table = Table("what a constraint adds", box=None, padding=(0, 2, 0, 0))
+    for title in (*endings, "right fields"):
+        table.add_column(title, justify="right")
+    for arm in (found.free, found.constrained, found.free_again):
+        counts = (str(arm.endings.get(ending, 0)) for ending in endings)
+        table.add_row(arm.task, *counts, f"{arm.field_accuracy:.3f}")
+    added = "no time is compared"
+    if found.added_latency_s is not None:
+        added = f"{found.added_latency_s * 1000:+.0f} ms an answer (median of {found.timed})"
+        if found.added_s_per_token is not None:
+            added += f", {found.added_s_per_token * 1000:+.2f} ms a token"
+    table.caption = (
+        f"more right fields in {len(found.gained)} items, fewer in {len(found.lost)}; "
+        f"free answers differ in {found.repeats_differ}; {added}"
+    )
     return table
 
 

@@ -322,8 +322,15 @@ def digest(data: Any) -> str:
 def match_id(specs: tuple[RunSpec, ...]) -> str:
     """Digest of the Conditions and the engine list, `m-` and 12 hexadecimal digits.
 
+    Where the format of the KV cache is what varies, its formats stand in the list's place: a match of two formats is
+    another one than a match within one of them.
+
     Args:
         specs: runs that are to stand side by side; at least one.
     """
+    conditions = specs[0].conditions()
+    formats = sorted({spec.quantization.kv_cache for spec in specs})
+    if len(formats) > 1:
+        conditions["quantization"] |= {"kv_cache": formats}
     engines = sorted({spec.engine for spec in specs})
-    return "m-" + digest({"conditions": specs[0].conditions(), "engines": engines})[:12]
+    return "m-" + digest({"conditions": conditions, "engines": engines})[:12]

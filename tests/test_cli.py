@@ -24,7 +24,7 @@ from lab.records import Certificate
 from tests.conftest import CHECKOUT, SMALL_PLAN
 
 
-def lab(*words: str, cwd: Path = CHECKOUT, limit_s: float = 300, **variables: str) -> subprocess.CompletedProcess[str]:
+def lab(*words: str, cwd: Path = CHECKOUT, limit_s: float = 900, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "LAB_RUNS")} | variables
     return subprocess.run(
         [sys.executable, "-m", "lab.cli", *words],

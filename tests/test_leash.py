@@ -66,6 +66,25 @@ def test_kill_9_of_the_holder_ends_every_descendant(tmp_path: Path) -> None:
     eventually(lambda: gone(pids), "a descendant outlived its holder")
 
 
+def test_what_a_dead_holder_leaves_in_its_scratch_folder_goes_too(tmp_path: Path) -> None:
+    scratch, file = tmp_path / "scratch", tmp_path / "pids"
+    (scratch / "deep").mkdir(parents=True)
+    code = HOLDER.replace('open(os.devnull, "wb"))', f'open(os.devnull, "wb"), scratch={str(scratch)!r})')
+    holder = subprocess.Popen([sys.executable, "-c", code, FAMILY.format(file=file)])
+    family_of(file)
+    assert scratch.is_dir()
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    eventually(lambda: not scratch.exists(), "the scratch folder stayed")
+
+
+def test_a_holder_that_stops_its_command_keeps_its_scratch_folder(tmp_path: Path) -> None:
+    with open(os.devnull, "wb") as nowhere:
+        leashed = Leashed(["sleep", "300"], dict(os.environ), nowhere, scratch=str(tmp_path))
+    leashed.stop()
+    assert tmp_path.is_dir()
+
+
 def test_the_exit_code_is_the_commands(tmp_path: Path) -> None:
     with open(os.devnull, "wb") as nowhere:
         leashed = Leashed(["bash", "-c", "exit 7"], dict(os.environ), nowhere)

@@ -60,6 +60,13 @@ def test_two_engines_that_show_the_same_are_one_match() -> None:
     assert match([side("P"), side("P", "2")]) == ()
 
 
+def test_hardware_that_nobody_could_look_at_is_not_taken_for_equal() -> None:
+    here, elsewhere = side("P"), side("Q").model_copy(update={"machine": None})
+    for pair in ([here, elsewhere], [elsewhere, elsewhere.model_copy(update={"run_id": "r-bbbbbbbbbb"})]):
+        one = next(one for one in match(pair) if one.field == "machine")
+        assert (one.topic, one.kind, one.refuses) == (Topic.HARDWARE, Kind.NOT_READ_BACK, True)
+
+
 def test_everything_that_has_to_be_known_is_in_the_example() -> None:
     assert set(READ_BACK) == set(MUST_BE_KNOWN)
 
@@ -74,6 +81,21 @@ def test_one_setting_may_vary_and_a_second_one_is_named() -> None:
     assert {(one.field, one.kind) for one in found} == {
         ("profile.prefix_caching", Kind.ALSO_VARIES), ("profile.threads", Kind.ALSO_VARIES)}  # fmt: skip
     assert found[0].values == ("false", "true")
+
+
+def test_the_kv_format_may_vary_in_the_pipeline_check_alone() -> None:
+    base = side()
+    other = asked(side("P", "2"), quantization={**base.asked["quantization"], "kv_cache": "Q8_0"})
+    other = other.model_copy(
+        update={name: {**READ_BACK, Condition.KV_CACHE_DTYPE: "Q8_0"} for name in ("wanted", "effective")}
+    )
+    assert match([base, other]) == ()
+    found = refusals(match([asked(one, table="comparison") for one in (base, other)]))
+    assert (only(found).field, only(found).kind) == ("quantization.kv_cache", Kind.ASKED_DIFFERS)
+    between = match([base, asked(other, engine="Q")])
+    assert [(one.topic, one.field, one.kind) for one in refusals(between)] == [
+        (Topic.QUANTIZATION, "quantization.kv_cache", Kind.ALSO_VARIES)
+    ]
 
 
 def test_a_setting_that_differs_beside_the_engine_is_named() -> None:
@@ -161,7 +183,8 @@ def test_a_failed_equality_check_refuses_and_other_checks_do_not() -> None:
     results = dict.fromkeys(CheckName, "fail")
     found = own_reasons(side(results=results))
     assert {one.field for one in found} == {
-        "prompt-tokens", "exact-length", "kv-capacity", "context-limit", "neutral-sampling", "thinking", "prefix-cache",
+        "local-tokenizer", "prompt-tokens", "exact-length", "kv-capacity", "context-limit", "neutral-sampling",
+        "thinking", "prefix-cache",
     }  # fmt: skip
     assert all(one.kind is Kind.CHECK_FAILED and one.refuses for one in found)
 

@@ -71,6 +71,29 @@ def test_a_mistake_gets_a_sentence(plan_folder: Path, old: str, new: str, kind: 
         load_plan(written(plan_folder, (old, new)))
 
 
+def test_a_suite_that_does_not_fit_the_context_is_refused_before_anything_starts(plan_folder: Path) -> None:
+    text = (plan_folder / "quality-check.yaml").read_text(encoding="utf-8")
+    with pytest.raises(
+        ParamsError, match="suite smoke needs a context of 2048 tokens; context_limit is 2047"
+    ) as refusal:
+        load_plan(written(plan_folder, ("context_limit: 2048", "context_limit: 2047"), text=text))
+    assert refusal.value.next_step == "write context_limit: 2048 or more, or take a smaller suite"
+
+
+def test_two_kv_formats_are_a_pipeline_check_and_no_comparison(plan_folder: Path) -> None:
+    (group,) = load_plan(plan_folder / "quality-check.yaml").groups
+    assert (group.subject, [spec.quantization.kv_cache for spec in group.specs]) == (
+        "quantization.kv_cache",
+        ["F16", "Q8_0"],
+    )
+    for engine in ("vllm", "sglang"):
+        text = SMALL_PLAN.partition("instrument_check")[0] + (
+            f"comparison: {{runs: [{{engine: {engine}, profile: defaults, kv_cache: FP8}}]}}\n"
+        )
+        with pytest.raises(ParamsError, match="kv_cache FP8: quantization is equal in this table"):
+            load_plan(written(plan_folder, text=text))
+
+
 def test_two_varied_things_are_named(plan_folder: Path) -> None:
     text = (plan_folder / "harness-check.yaml").read_text(encoding="utf-8")
     path = written(

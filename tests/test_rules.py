@@ -47,6 +47,29 @@ def test_what_has_to_be_equal_may_not_even_vary_alone(spec: RunSpec) -> None:
         subject((spec, spec.model_copy(update={"context_limit": 99})))
 
 
+def kv(spec: RunSpec, kind: str, **changes: Any) -> RunSpec:
+    formats = spec.quantization.model_copy(update={"kv_cache": kind})
+    return spec.model_copy(update={"quantization": formats} | changes)
+
+
+def test_the_kv_format_may_vary_in_a_pipeline_check_and_nowhere_else(spec: RunSpec) -> None:
+    pair = [kv(spec, kind, table="pipeline-check") for kind in ("F16", "Q8_0")]
+    assert subject(pair) == "quantization.kv_cache"
+    for table in ("comparison", "instrument-check"):
+        with pytest.raises(TooManyVaried, match=r"quantization\.kv_cache"):
+            subject([kv(one, one.quantization.kv_cache, table=table) for one in pair])
+    with pytest.raises(TooManyVaried, match=r"2 things differ"):
+        subject([pair[0], profile(pair[1], max_num_seqs=3)])
+
+
+def test_a_match_of_two_kv_formats_is_another_one_than_that_of_either(spec: RunSpec) -> None:
+    one, other = kv(spec, "F16"), kv(spec, "Q8_0")
+    ids = {match_id((one,)), match_id((other,)), match_id((one, other))}
+    assert len(ids) == 3
+    assert match_id((other, one)) in ids
+    assert match_id((one, one)) == match_id((one,))
+
+
 def test_every_difference_is_named_with_its_values(spec: RunSpec) -> None:
     other = profile(spec.model_copy(update={"preparation_counts": False}), max_num_seqs=3)
     found = {difference.field: difference.values for difference in differences((spec, other))}

@@ -21,7 +21,7 @@ from lab.evidence import EvidenceStore
 from lab.plan import RunPlan, load_plan
 from lab.publish.projection import project
 from lab.records import Effective, Outcome, RunState
-from lab.run import PROGRESS_VARIABLE, RunEvent, open_run, run_one, run_plan
+from lab.run import ITEM_LIMIT_S, PROGRESS_VARIABLE, RunEvent, limit_s, open_run, run_one, run_plan
 from tests.conftest import SMALL_PLAN
 
 BUNDLE = {
@@ -51,6 +51,14 @@ def test_run_one_gives_a_whole_bundle(store: EvidenceStore, small_plan: tuple[Ru
     assert preparation.startup_s == pytest.approx(times[1] - times[0])
     assert preparation.first_request_s >= 0.01  # the reference engine was told to take that long
     assert engines_of(psutil.Process()) == []
+
+
+def test_the_limit_of_a_run_holds_every_request_of_its_suite(plan_folder: Path) -> None:
+    path = plan_folder / "quality-check.yaml"
+    smoke = load_plan(path).runs[0]
+    path.write_text(path.read_text(encoding="utf-8").replace("quality: smoke", "quality: smoke-mini"), encoding="utf-8")
+    mini = load_plan(path).runs[0]
+    assert limit_s(smoke) - limit_s(mini) == (228 - 28) * ITEM_LIMIT_S
 
 
 def test_a_step_that_fails_ends_the_run_with_its_reason_and_stops_the_engine(

@@ -13,9 +13,12 @@ from lab.records import Outcome, RunState
 from tests.conftest import CHECKOUT
 from tests.test_cli import lab
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("LAB_TEST_VLLM"), reason="needs an installed vLLM and minutes: make test-vllm"
-)
+pytestmark = [
+    pytest.mark.conformance("vllm", "real"),
+    pytest.mark.skipif(
+        not os.environ.get("LAB_TEST_VLLM"), reason="needs an installed vLLM and minutes: make test-vllm"
+    ),
+]
 
 REQUESTS = 4
 SHARED = 64

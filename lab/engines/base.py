@@ -166,6 +166,11 @@ class Failure:
     next_step: str
 
 
+def failure(pattern: str, what: str, next_step: str) -> Failure:
+    """An end that a line of the log explains; `pattern` is a regular expression."""
+    return Failure(re.compile(pattern), what, next_step)
+
+
 class Adapter(ABC):
     """One engine. A new engine is one subclass, one line in `ENGINES`, one golden argv test."""
 
@@ -275,6 +280,10 @@ class Adapter(ABC):
             What could be read, each with its source; a condition that is left out is not exposed.
         """
         return ()
+
+    def attention_backend(self, endpoint: Endpoint, log: str) -> str | None:
+        """The attention kernels as the running engine names them; None when it does not."""
+        return None
 
     def reset_cache(self, endpoint: Endpoint) -> bool | None:
         """Empty the prefix cache: True when the engine did, False when it refused, None when it has no way."""

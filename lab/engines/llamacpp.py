@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ from lab.engines.base import (
     on_off,
 )
 from lab.errors import ParamsError
-from lab.records import Effective, How
+from lab.records import Effective, How, Phase
 from lab.spec import RunSpec
 
 PROGRAM_VARIABLE = "LAB_LLAMA_SERVER"
@@ -44,6 +45,10 @@ def program() -> str | None:
     if named:
         return named
     return None if _has_wheel() else shutil.which("llama-server")
+
+
+LOG_LINE = re.compile(r"^(\d+)\.(\d{2})\.(\d{3})\.(\d{3}) .*init: (loading model|model loaded)$", re.M)
+"""A line of its log that begins or ends a phase."""
 
 
 class LlamaCpp(Adapter):
@@ -183,6 +188,15 @@ class LlamaCpp(Adapter):
             )
             found.append(both)
         return tuple(found)
+
+    def phases(self, endpoint: Endpoint, log: str) -> tuple[Phase, ...]:
+        """Loading, between two of its own log lines; each begins with minutes, seconds, milli- and microseconds."""
+        at: dict[str, float] = {}
+        for minutes, seconds, milli, micro, words in LOG_LINE.findall(log):
+            at.setdefault(words, int(minutes) * 60 + int(seconds) + int(milli) / 1e3 + int(micro) / 1e6)
+        if "loading model" not in at or "model loaded" not in at:
+            return ()
+        return (Phase(name="load_model", seconds=at["model loaded"] - at["loading model"], source="log"),)
 
     def version(self, endpoint: Endpoint) -> str | None:
         build = _build(endpoint)

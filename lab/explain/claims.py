@@ -15,7 +15,7 @@ from lab.match import match as side_by_side
 from lab.match import own_reasons, refusals
 from lab.metrics.stats import interval_over_launches
 from lab.publish.evidence import PublicContrast, PublicLevel, PublicRun, PublicTask
-from lab.quality.paired import NoVerdict
+from lab.quality.coverage import NoVerdict
 from lab.records import EvidenceGrade, RunId
 from lab.roster import find
 from lab.spec import Frozen, Name

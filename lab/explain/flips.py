@@ -52,12 +52,22 @@ class Share(Frozen):
     """Shares of the draws, 0 to 1."""
 
 
+class Drawn(Frozen):
+    """One place where draws end."""
+
+    end: End
+    share: float
+    """Of all draws, 0 to 1."""
+    as_now: bool
+    """True where the path itself ends."""
+
+
 class Resampled(Frozen):
     """Launches drawn again with replacement, within each engine; every draw is walked to its end."""
 
     draws: int
-    same_end: float
-    """Share of the draws that end where the path ends, 0 to 1."""
+    ends: tuple[Drawn, ...]
+    """Where the draws end, by name. A draw has no interval, so it does not stop at one that crosses a threshold."""
     shares: tuple[Share, ...]
     """The measured questions on the path."""
 
@@ -158,12 +168,15 @@ def _thresholds(
 ) -> Iterator[Flip]:
     limit = question.threshold
     assert limit is not None
+    place = f"{part}.{name}"
+    if not any(isinstance(one, Stated | Claim) for at, one in answers.items() if at.partition(":")[0] == place):
+        return  # there is no number for it to be held against
     field = "at_most" if question.at_least is None else "at_least"
     for side in grid(limit):
         for then, other in _changes(
             side, end, lambda tried: walk(_with(decision, part, name, {field: tried}), answers)[1]
         ):
-            yield Flip(what="threshold", at=f"{part}.{name}", asked=question, now=limit, then=then, end=other)
+            yield Flip(what="threshold", at=place, asked=question, now=limit, then=then, end=other)
 
 
 def _facts(decision: Decision, answers: Answers, at: str, evidence: Stated, end: End) -> Iterator[Flip]:
@@ -255,7 +268,7 @@ def _resample(decision: Decision, answers: Answers, path: Path, runs: Sequence[P
     order = {at: tuple(dict.fromkeys(known[run_id].spec_digest for run_id in one.run_ids))
              for at, one in drawn.items()}  # fmt: skip
     rng = np.random.default_rng(0)
-    same = 0
+    reached: dict[tuple[str, str, str], tuple[End, int]] = {}
     tally = {step.at: {"yes": 0, "no": 0} for step in on_path}
     for _ in range(DRAWS):
         sample = {spec: [own[int(k)] for k in rng.integers(len(own), size=len(own))] for spec, own in specs.items()}
@@ -267,10 +280,15 @@ def _resample(decision: Decision, answers: Answers, path: Path, runs: Sequence[P
             said = answer(step.asked, redrawn[step.at])
             assert said in ("yes", "no")
             tally[step.at][said] += 1
-        same += walk(decision, redrawn)[1].key == path.end.key
+        end = walk(decision, redrawn)[1]
+        name = (end.kind, end.engine or "", end.at or "")
+        reached[name] = (end, reached[name][1] + 1 if name in reached else 1)
     return Resampled(
         draws=DRAWS,
-        same_end=same / DRAWS,
+        ends=tuple(
+            Drawn(end=end, share=times / DRAWS, as_now=end.key == path.end.key)
+            for _, (end, times) in sorted(reached.items())
+        ),
         shares=tuple(
             Share(at=step.at, asked=step.asked, answer=step.answer,
                   yes=tally[step.at]["yes"] / DRAWS, no=tally[step.at]["no"] / DRAWS)

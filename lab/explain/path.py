@@ -59,6 +59,8 @@ class Step(Frozen):
     """What holds, as a clause; None where nothing is decided."""
     closed: Both | None = None
     """The reason with which this gate closed the branch."""
+    either: bool = False
+    """True when the question is open and every answer leads to the same engine: it decides nothing here."""
     turned: bool = False
     """True when the branch of this answer was closed and the path took the other one."""
     ahead: tuple[Ahead, ...] = ()
@@ -167,11 +169,20 @@ def _evidence(
     return measure(question.metric, engine, question.against, workload.load, runs, contrasts)
 
 
-def walk(decision: Decision, answers: Answers, start: str | None = None) -> tuple[tuple[Step, ...], End]:
+def walk(
+    decision: Decision, answers: Answers, start: str | None = None, taken: Branch | None = None
+) -> tuple[tuple[Step, ...], End]:
     """Follow the answers from the root, or from `start`, to an engine or to a question that is open.
 
-    A gate that answers no closes its branch. Where the question before it was answered yes, or did not arise, the
-    path then takes that question's no; a branch that was taken because the answer was no has no other.
+    An open question stops it, unless every answer leads to the same engine. A gate that answers no closes its branch.
+    Where the question before it was answered yes, or did not arise, the path then takes that question's no; a branch
+    that was taken because the answer was no has no other.
+
+    Args:
+        decision: the tree.
+        answers: what answers each of its questions.
+        start: a node or a leaf; None: the root.
+        taken: the branch to take at `start`, whatever answers it.
     """
     steps: list[Step] = []
     place, back = decision.root if start is None else start, None
@@ -180,12 +191,16 @@ def walk(decision: Decision, answers: Answers, start: str | None = None) -> tupl
             node = decision.nodes[place]
             step = _step(f"nodes.{place}", "node", node, None, answers)
             steps.append(step)
-            taken = _branch(step.answer, node)
-            if taken is None:
-                ahead = _ahead(decision, answers, node)
+            branch, taken = taken or _branch(step.answer, node), None
+            if branch is None:
+                ahead = _ahead(decision, answers, place)
+                if len({one.leads_to.key for one in ahead}) == 1 and ahead[0].leads_to.kind in ("engine", "off-table"):
+                    steps[-1] = step.model_copy(update={"either": True})
+                    place, back = node.otherwise, None
+                    continue
                 steps[-1] = step.model_copy(update={"ahead": ahead})
                 return tuple(steps), End(kind="stopped", at=step.at, question=node.question)
-            place, back = node.branches[taken], None if taken == "otherwise" else len(steps) - 1
+            place, back = node.branches[branch], None if branch == "otherwise" else len(steps) - 1
             continue
         stop, passed = _gates(decision, answers, place, None if back is None else _other(decision, steps[back]))
         steps.extend(passed)
@@ -224,9 +239,10 @@ def _gates(decision: Decision, answers: Answers, place: str, other: str | None) 
     return None, tuple(steps)
 
 
-def _ahead(decision: Decision, answers: Answers, node: Node) -> tuple[Ahead, ...]:
+def _ahead(decision: Decision, answers: Answers, name: str) -> tuple[Ahead, ...]:
     return tuple(
-        Ahead(branch=branch, leads_to=walk(decision, answers, target)[1]) for branch, target in node.branches.items()
+        Ahead(branch=branch, leads_to=walk(decision, answers, name, branch)[1])
+        for branch in decision.nodes[name].branches
     )
 
 

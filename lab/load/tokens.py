@@ -89,6 +89,25 @@ def open_tokenizer(path: Path) -> LocalTokenizer:
     return _plain(tokenizer, _named_prefix(tokenizer, file.with_name("tokenizer_config.json")))
 
 
+def chat_template(path: Path) -> str | None:
+    """The chat template that lies with a model's weights, in a GGUF file or a folder; None when there is none.
+
+    Raises:
+        ModelError: the GGUF file cannot be read.
+    """
+    found: Any = None
+    if path.suffix == ".gguf":
+        found = _gguf_fields(path).get("tokenizer.chat_template")
+    elif (path / "chat_template.jinja").is_file():
+        found = (path / "chat_template.jinja").read_text(encoding="utf-8")
+    elif (path / "tokenizer_config.json").is_file():
+        try:
+            found = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8")).get("chat_template")
+        except (ValueError, AttributeError):
+            return None
+    return found if isinstance(found, str) else None
+
+
 def gguf_tokenizer(path: Path) -> LocalTokenizer:
     """The tokenizer of a GGUF file, rebuilt so that it encodes as llama.cpp does.
 

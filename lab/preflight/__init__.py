@@ -31,6 +31,7 @@ def probe(
     endpoint: Endpoint,
     spec: RunSpec,
     effective: tuple[Effective, ...] = (),
+    tokenizer: Callable[[str], int] | None = None,
     alive: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Capabilities:
@@ -41,13 +42,14 @@ def probe(
         endpoint: the running engine.
         spec: what is about to be run.
         effective: what was read back from it.
+        tokenizer: counts the tokens of a text with the model's own files; None: the lab cannot read them.
         alive: called when it does not answer; raises when its process has ended.
         say: told the name of each check before it starts.
 
     Returns:
         Every check, in the order of `CHECKS`; none is left out, and no answer makes one raise.
     """
-    engine = Engine(adapter, endpoint, spec, effective).until(time.monotonic() + WHOLE_LIMIT_S)
+    engine = Engine(adapter, endpoint, spec, effective, tokenizer).until(time.monotonic() + WHOLE_LIMIT_S)
     checks = []
     for rule in CHECKS:
         say(rule.name)
@@ -101,6 +103,7 @@ def _tokenize(engine: Engine) -> Seen:
 PROBES: dict[CheckName, Callable[[Engine], Seen]] = {
     CheckName.MODELS: _models,
     CheckName.TOKENIZE: _tokenize,
+    CheckName.LOCAL_TOKENIZER: lengths.local_tokenizer,
     CheckName.PROMPT_TOKENS: lengths.prompt_tokens,
     CheckName.EXACT_LENGTH: lengths.exact_length,
     CheckName.STREAM_DIALECT: forms.stream_dialect,

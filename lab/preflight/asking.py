@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -122,6 +122,7 @@ class Engine:
         endpoint: where it listens.
         spec: what is about to be run.
         effective: what was read back from it.
+        tokenizer: counts tokens with the model's own files; None: they cannot be read.
         deadline: second of `time.monotonic` after which nothing more is asked.
         route: which route is asked; None: the one that the workload drives.
     """
@@ -130,6 +131,7 @@ class Engine:
     endpoint: Endpoint
     spec: RunSpec
     effective: tuple[Effective, ...] = ()
+    tokenizer: Callable[[str], int] | None = None
     deadline: float = float("inf")
     route: Literal["chat", "completions"] | None = None
 

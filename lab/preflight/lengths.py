@@ -53,6 +53,16 @@ LENGTHS = (3, 11)
 LONGEST_PROBED = 65_536
 """A longer context is not tried out: an engine that cut it silently would read all of it first."""
 
+TEXTS = (
+    "The quick brown fox jumps over 13 lazy dogs.",
+    "  two  spaces,\ttabs\nand lines\n\n",
+    "3.14159 1,000,000 ½ ² №",
+    "日本語の文章は、単語の間に空白を置きません。",
+    "Straße, naïve, čeština, Ελλάδα, Москва, עברית",
+    "🙂👩‍👩‍👧‍👦🇯🇵 def f(x):\n    return {'a': [x**2]}",
+)
+"""Texts on which tokenizers that are not the same tend to differ."""
+
 
 def prompt_tokens(engine: Engine) -> Seen:
     """How long it counts the prompts of a fixed set, and whether a token stands in front twice."""
@@ -125,6 +135,22 @@ def context_limit(engine: Engine) -> Seen:
     if counted is not None and counted <= limit:
         return Seen("fail", f"{words}; a prompt of more than {limit} tokens was cut to {counted} without a word")
     return Seen("fail", f"{words}; a prompt of more than {limit} tokens was answered, counted as {counted}")
+
+
+def local_tokenizer(engine: Engine) -> Seen:
+    """The engine's own tokenizer against the one in the model's files, text by text."""
+    if engine.tokenizer is None:
+        return Seen("not-exposed", "the tokenizer in the model's files cannot be read here")
+    theirs = [engine.adapter.count_tokens(engine.endpoint, text) for text in TEXTS]
+    if any(count is None for count in theirs):
+        return Seen("not-exposed", "no tokenizer can be asked")
+    ours = [engine.tokenizer(text) for text in TEXTS]
+    differ = [f"{text!r}: {a} there, {b} here" for text, a, b in zip(TEXTS, theirs, ours, strict=True) if a != b]
+    if differ:
+        return Seen("fail", "; ".join(differ))
+    return Seen(
+        "pass", f"{len(TEXTS)} texts of {', '.join(map(str, ours))} tokens, the same there and here", tuple(ours)
+    )
 
 
 def kv_capacity(engine: Engine) -> Seen:

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from lab.evidence import EvidenceStore
-from lab.publish.evidence import PublicContrast, PublicPair, PublicRun
+from lab.publish.evidence import PublicContrast, PublicPair, PublicRun, PublicTask
 from lab.publish.projection import maybe, rounded
 from lab.quality.paired import MARGIN, Paired, compare, holm
-from lab.quality.path import Lane, contrast, enters
+from lab.quality.path import contrast, enters
 from lab.quality.replies import QualityItem
+from lab.records import Lane
 
 Answers = dict[str, dict[str, dict[str, QualityItem]]]
 """run_id → task → item id → what came back."""
+
+IN_BITS = "bits_per_byte"
+"""The one metric that is no share: a margin in points says nothing about it."""
 
 
 def contrasts(
@@ -21,7 +25,6 @@ def contrasts(
     runs: Sequence[PublicRun],
     *,
     margin: float = MARGIN,
-    lanes: Mapping[str, Lane] | None = None,
 ) -> tuple[PublicContrast, ...]:
     """Every pair of runs that is compared, and what its items give.
 
@@ -33,7 +36,6 @@ def contrasts(
         store: where the private answers are.
         runs: public evidence of the runs of this edition.
         margin: the loss that is acceptable, a share.
-        lanes: task to the lane its items are asked on; without it nobody can say where a difference enters.
     """
     place = {run_id: number for number, run_id in enumerate(store.run_ids())}
     groups: dict[tuple[str, str], list[PublicRun]] = {}
@@ -43,7 +45,7 @@ def contrasts(
     found: list[PublicContrast] = []
     for group in groups.values():
         answers = {run.run_id: _by_task(store.samples(run.run_id)) for run in group}
-        found += _adjusted([_compare(*pair, answers, margin, lanes or {}) for pair in _pairs(group)])
+        found += _adjusted([_compare(*pair, answers, margin) for pair in _pairs(group)])
     return tuple(found)
 
 
@@ -63,20 +65,32 @@ def _by_task(items: tuple[QualityItem, ...]) -> dict[str, dict[str, QualityItem]
     return tasks
 
 
-def _compare(
-    first: PublicRun, second: PublicRun, answers: Answers, margin: float, lanes: Mapping[str, Lane]
-) -> PublicContrast:
+def _compare(first: PublicRun, second: PublicRun, answers: Answers, margin: float) -> PublicContrast:
     assert first.quality and first.path and second.path  # runs without them were left out
     tasks: list[PublicPair] = []
     agree: dict[Lane, bool] = {}
+    alike: dict[Lane, bool] = {}
     for task in first.quality.tasks:
         one, other = (answers[run.run_id].get(task.task, {}) for run in (first, second))
-        paired = compare(_scores(one), _scores(other), margin=margin)
+        stated = None if task.metric == IN_BITS else margin
+        paired = compare(_scores(one), _scores(other), margin=stated, better=task.better)
         both = [item_id for item_id in one if _answered(one, item_id) and _answered(other, item_id)]
-        same = sum(one[item_id].text == other[item_id].text for item_id in both)
-        tasks.append(PublicPair(task=task.task, metric=task.metric, paired=paired, same_answers=same, p_holm=paired.p))
-        if lane := lanes.get(task.task):
-            agree[lane] = agree.get(lane, True) and same == paired.n
+        same = _same_answers(task, [(one[item_id], other[item_id]) for item_id in both])
+        longer = _prompts_differ(task, [(one[item_id], other[item_id]) for item_id in both])
+        tasks.append(
+            PublicPair(
+                task=task.task,
+                metric=task.metric,
+                paired=paired,
+                same_answers=same,
+                prompts_differ=longer,
+                p_holm=paired.p,
+            )
+        )
+        if task.lane is not None and same is not None and both:
+            agree[task.lane] = agree.get(task.lane, True) and same == paired.n
+            if longer is not None:
+                alike[task.lane] = alike.get(task.lane, True) and not longer
     return PublicContrast(
         match_id=first.match_id,
         suite=first.quality.suite,
@@ -89,8 +103,36 @@ def _compare(
         contrast=contrast(first.path, second.path),
         family=sum(pair.paired.p is not None for pair in tasks),
         tasks=tuple(tasks),
-        lanes=enters(agree) if agree else None,
+        lanes=enters(agree, alike) if agree else None,
     )
+
+
+def _same_answers(task: PublicTask, pairs: Sequence[tuple[QualityItem, QualityItem]]) -> int | None:
+    """Items answered the same: in text, in the likeliest choice, in whether greedy decoding writes the text.
+
+    None for a task that asks for a number, which two programs never give to the last digit.
+    """
+    if task.metric == IN_BITS:
+        return None
+    return sum(_answer(one) == _answer(other) for one, other in pairs)
+
+
+def _answer(item: QualityItem) -> str | float | None:
+    likelihoods = item.loglikelihoods
+    if len(likelihoods) > 1:
+        return likelihoods.index(max(likelihoods))
+    return item.score if likelihoods else item.text
+
+
+def _prompts_differ(task: PublicTask, pairs: Sequence[tuple[QualityItem, QualityItem]]) -> int | None:
+    """Items whose prompt one side counts longer than the other; None unless both count every one.
+
+    None as well where token ids are sent: then there is nothing an engine could add.
+    """
+    counts = [(one.prompt_tokens, other.prompt_tokens) for one, other in pairs]
+    if task.lane is Lane.TOKENS or not counts or any(None in pair for pair in counts):
+        return None
+    return sum(one != other for one, other in counts)
 
 
 def _adjusted(family: Sequence[PublicContrast]) -> list[PublicContrast]:

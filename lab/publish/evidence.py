@@ -13,8 +13,9 @@ from pydantic import Field, StringConstraints
 from lab.checks import CheckName
 from lab.conditions import Condition
 from lab.match import PUBLIC_WORD, Result, Side
+from lab.quality.arms import Ending
 from lab.quality.paired import Paired
-from lab.quality.path import Contrast, Lane, PathId, QualityPath
+from lab.quality.path import Contrast, PathId, QualityPath
 from lab.records import (
     Build,
     CacheState,
@@ -26,6 +27,8 @@ from lab.records import (
     HostUse,
     How,
     InstrumentLevel,
+    Lack,
+    Lane,
     LaunchTally,
     MachineClass,
     Outcome,
@@ -133,6 +136,12 @@ class PublicLevel(Frozen):
         return not any(concern.invalidates for concern in self.concerns)
 
 
+FinishReason = Literal[
+    "stop", "length", "tool_calls", "content_filter", "abort", "error", "eos_token", "stop_sequence", "other"
+]
+"""How an answer ended; a word that is none of these is `other`."""
+
+
 class PublicTask(Frozen):
     """One task of the quality suite; see `lab.records.TaskScore`."""
 
@@ -145,6 +154,12 @@ class PublicTask(Frozen):
     answered_score: float | None = None
     """None when no item has a score, and in evidence written before it was published."""
     better: Literal["higher", "lower"] = "higher"
+    lane: Lane | None = None
+    """How its items were asked; None: evidence from before it was recorded."""
+    lack: Lack | None = None
+    """Why the whole task was not asked of this engine; None: it was."""
+    finish_reasons: dict[FinishReason, int] = Field(default_factory=dict)
+    """How answers ended, as the engine said; those that ended without a word are not in it."""
 
 
 class PublicQuality(Frozen):
@@ -155,6 +170,33 @@ class PublicQuality(Frozen):
     suite_sha256: Sha256
     lm_eval_version: Name
     tasks: tuple[PublicTask, ...]
+
+
+class PublicArm(Frozen):
+    """All items asked in one way; see `lab.quality.arms.Arm`."""
+
+    task: Name
+    endings: dict[Ending, int]
+    field_accuracy: float
+
+
+class PublicArms(Frozen):
+    """What a constraint adds on one engine: counts over items, never an item; see `lab.quality.arms.ArmComparison`."""
+
+    items: int
+    free: PublicArm
+    constrained: PublicArm
+    free_again: PublicArm
+    gained: int
+    """Items with more right fields under the constraint than in the free asking after it."""
+    lost: int
+    repeats_differ: int
+    """Items whose two free answers differ: what repeating does anyway."""
+    timed: int
+    added_latency_s: float | None
+    """Median over the timed items; so are the two below."""
+    added_tokens: float | None
+    added_s_per_token: float | None
 
 
 class PublicRun(Frozen):
@@ -211,6 +253,8 @@ class PublicRun(Frozen):
     quality: PublicQuality | None
     quality_reason: Literal["not-applicable-seeded-text", "not-measured"] | None
     """Why there is no quality result; None when there is one."""
+    arms: PublicArms | None = None
+    """What a constraint adds; None: the suite does not ask for it."""
     instrument: tuple[InstrumentLevel, ...] = ()
     """Levels of the instrument check; only for the reference engine."""
     certificate: Certificate | None = None
@@ -250,7 +294,7 @@ class PublicRun(Frozen):
             not_expressible=self.not_expressible,
             cache_state=self.preparation.cache_state if self.preparation else None,
             grade=self.grade,
-            machine=self.machine,
+            machine=None if self.grade_reason == "attached-elsewhere" else self.machine,
             certified=self.certificate is not None,
             lab_version=self.lab_version,
         )
@@ -281,8 +325,10 @@ class PublicPair(Frozen):
     task: Name
     metric: Name
     paired: Paired
-    same_answers: int
-    """Of the items scored on both sides, those that were answered with the same text."""
+    same_answers: int | None
+    """Of the items scored on both sides, those answered the same; None: the task asks for a number, not an answer."""
+    prompts_differ: int | None = None
+    """Of the items scored on both sides, those whose prompt the two count differently long; None: not counted."""
     p_holm: float | None
     """`paired.p`, adjusted over the family."""
 

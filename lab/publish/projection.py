@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from collections import Counter
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import ValidationError
 
@@ -11,6 +12,9 @@ from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
 from lab.match import comparable
 from lab.publish.evidence import (
+    FinishReason,
+    PublicArm,
+    PublicArms,
     PublicCheck,
     PublicEffective,
     PublicLevel,
@@ -21,6 +25,7 @@ from lab.publish.evidence import (
     PublicTask,
 )
 from lab.publish.paths import path_of
+from lab.quality.arms import Arm, ArmComparison
 from lab.records import (
     Build,
     Certificate,
@@ -32,6 +37,7 @@ from lab.records import (
     Phase,
     RunState,
     Summary,
+    TaskScore,
 )
 from lab.roster import find
 from lab.spec import Frozen
@@ -157,6 +163,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         ),
         quality=_quality(record),
         quality_reason=_quality_reason(record),
+        arms=_arms(record.arms),
         instrument=tuple(map(_instrument, record.instrument)),
         certificate=_certificate(record.certificate),
         support=support.support if support else None,
@@ -233,10 +240,43 @@ def _quality(record: RunRecord) -> PublicQuality | None:
                 stderr=maybe(task.stderr),
                 answered_score=maybe(task.answered_score),
                 better=task.better,
+                lane=task.lane,
+                lack=task.lack,
+                finish_reasons=_finish_reasons(task),
             )
             for task in result.tasks
         ),
     )
+
+
+def _finish_reasons(task: TaskScore) -> dict[FinishReason, int]:
+    """The engine's words, those that nobody knows together."""
+    found: Counter[FinishReason] = Counter()
+    for word, n in task.finish_reasons.items():
+        found[next((known for known in get_args(FinishReason) if known == word), "other")] += n
+    return dict(found)
+
+
+def _arms(found: ArmComparison | None) -> PublicArms | None:
+    if found is None:
+        return None
+    return PublicArms(
+        items=sum(found.free.endings.values()),
+        free=_arm(found.free),
+        constrained=_arm(found.constrained),
+        free_again=_arm(found.free_again),
+        gained=len(found.gained),
+        lost=len(found.lost),
+        repeats_differ=found.repeats_differ,
+        timed=found.timed,
+        added_latency_s=maybe(found.added_latency_s),
+        added_tokens=maybe(found.added_tokens),
+        added_s_per_token=maybe(found.added_s_per_token),
+    )
+
+
+def _arm(arm: Arm) -> PublicArm:
+    return PublicArm(task=arm.task, endings=arm.endings, field_accuracy=rounded(arm.field_accuracy))
 
 
 def _quality_reason(record: RunRecord) -> Literal["not-applicable-seeded-text", "not-measured"] | None:

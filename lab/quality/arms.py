@@ -17,6 +17,7 @@ from pydantic import Field
 from lab.errors import QualityError
 from lab.quality.replies import QualityItem
 from lab.quality.scoring import score_schema
+from lab.quality.suite import Suite, Task
 from lab.records import Unscored
 from lab.spec import Frozen, Name
 
@@ -68,6 +69,23 @@ class ArmComparison(Frozen):
     added_s_per_token: float | None
     """The same for latency per completion token. Compilation and prompt weigh more on each token of a short answer, so
     a small one is told from none only where the answers are about as long. None when the engine counts none."""
+
+
+def arms_of(suite: Suite, items: tuple[QualityItem, ...]) -> ArmComparison | None:
+    """The comparison that a suite is made for: three tasks that ask the same, the middle one under its schemas.
+
+    None when the suite has no three tasks in a row that differ in nothing but their name and `response_format`.
+    """
+    for free, bound, again in zip(suite.tasks, suite.tasks[1:], suite.tasks[2:], strict=False):
+        plain = [
+            task.config.model_dump(exclude={"task", "response_format"}) | {"data_sha256": task.data_sha256}
+            for task in (free, bound, again)
+        ]
+        formats = tuple(task.config.response_format for task in (free, bound, again))
+        if plain[0] == plain[1] == plain[2] and formats == (None, "json_schema", None):
+            schemas = {item.id: item.answer_schema for item in free.items if item.answer_schema is not None}
+            return compare_arms(schemas, *(_of(task, items) for task in (free, bound, again)))
+    return None
 
 
 def compare_arms(
@@ -123,6 +141,10 @@ def _arm(schemas: Mapping[str, dict[str, Any]], items: dict[str, QualityItem]) -
         endings=dict(Counter(ending(items[name], schema) for name, schema in schemas.items())),
         field_accuracy=statistics.fmean(_right(items[name]) for name in schemas),
     )
+
+
+def _of(task: Task, items: tuple[QualityItem, ...]) -> tuple[QualityItem, ...]:
+    return tuple(item for item in items if item.task == task.name)
 
 
 def _by_id(schemas: Mapping[str, dict[str, Any]], items: tuple[QualityItem, ...]) -> dict[str, QualityItem]:

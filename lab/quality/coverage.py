@@ -6,26 +6,47 @@ whole items, so that no rounding decides at the limit.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Literal
+from enum import StrEnum
 
-from lab.records import TaskScore
+LEAST_PERCENT = 98
+"""No verdict when less than this share of the items has a score on either side."""
 
-LEAST_COVERAGE = Fraction(98, 100)
-"""Below it a score says too little about its task."""
-MOST_APART = Fraction(1, 100)
-"""More than this between two coverages, and the difference of the scores may be theirs."""
-
-NoVerdict = Literal["coverage-low", "coverage-differs"]
+APART_PERCENT = 1
+"""No verdict when the two shares are further apart than this: the difference of the scores may be theirs."""
 
 
-def no_verdict(one: TaskScore, other: TaskScore) -> NoVerdict | None:
-    """Why no verdict may be drawn from two scores of one task, or None when coverage allows one.
+class NoVerdict(StrEnum):
+    """Why there is no verdict."""
 
-    `coverage-low` when either covers less than 98 % of its items, `coverage-differs` when the two are more than
-    1 point apart.
+    NO_ITEM = "no-item"
+    """No item has a score on both sides."""
+    COVERAGE_LOW = "coverage-low"
+    COVERAGE_APART = "coverage-apart"
+    NO_MARGIN = "no-margin"
+    """Nobody stated which loss is acceptable, in the unit of this metric."""
+
+
+def is_low(items: int, unscored: int) -> bool:
+    """Whether one side leaves out so many items that its score carries no verdict."""
+    return 100 * (items - unscored) < LEAST_PERCENT * items
+
+
+def no_verdict(items: int, unscored_first: int, unscored_second: int, n: int) -> NoVerdict | None:
+    """Why scores of so many answered items carry no verdict; None when they may carry one.
+
+    A side that leaves out its hard items scores well on the rest, so both sides need 98 % of the items, and shares
+    within 1 point of each other.
+
+    Args:
+        items: asked on either side.
+        unscored_first: of them, without a score on the first side.
+        unscored_second: the same on the second side.
+        n: scored on both.
     """
-    covered = [Fraction(task.scored, task.n) for task in (one, other)]
-    if min(covered) < LEAST_COVERAGE:
-        return "coverage-low"
-    return "coverage-differs" if max(covered) - min(covered) > MOST_APART else None
+    if not n:
+        return NoVerdict.NO_ITEM
+    if is_low(items, max(unscored_first, unscored_second)):
+        return NoVerdict.COVERAGE_LOW
+    if 100 * abs(unscored_first - unscored_second) > APART_PERCENT * items:
+        return NoVerdict.COVERAGE_APART
+    return None

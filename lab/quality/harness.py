@@ -11,7 +11,7 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -21,8 +21,8 @@ from lab.quality.identity import lm_eval_version
 from lab.quality.quiet import offline_and_quiet
 from lab.quality.replies import QualityItem, Reply, combine, unsent
 from lab.quality.scoring import KEYS, METRICS
-from lab.quality.suite import WRITTEN, Item, Output, Suite, Task
-from lab.records import Capabilities, QualityResult, RunId, TaskScore, Unscored
+from lab.quality.suite import WRITTEN, Item, Suite, Task
+from lab.records import Capabilities, Lack, QualityResult, RunId, TaskScore, Unscored
 
 if TYPE_CHECKING:
     from lab.quality.lmeval import Tokenizer
@@ -32,8 +32,9 @@ RESERVED = frozenset(
 )
 """Request fields that the suite decides; sampling may not set them."""
 
-CHECKS: Mapping[Output, tuple[str, ...]] = {"choice": ("echo",), "continuation": ("echo",), "perplexity": ("echo",)}
-"""Checks of preflight that an output needs; it is not asked of an engine that was not seen to pass them."""
+ECHO = "echo"
+"""The check of preflight that every output needs for which the engine scores given text; such a task is not asked of an
+engine that was not seen to pass it."""
 
 
 def run_suite(
@@ -79,8 +80,8 @@ def run_suite(
     start = time.perf_counter()
     version = lm_eval_version()
     _check_arguments(suite, base_url, sampling, context_limit, run_id, timeout_s, concurrency)
-    reasons = {task.name: unsupported(task, capabilities, tokenizer) for task in suite.tasks}
-    asked = [task for task in suite.tasks if reasons[task.name] is None]
+    lacks = {task.name: unsupported(task, capabilities, tokenizer) for task in suite.tasks}
+    asked = [task for task in suite.tasks if lacks[task.name] is None]
     with offline_and_quiet():
         from lab.quality.lmeval import Asking, Transport, WatchedChat, WatchedCompletions
 
@@ -101,8 +102,8 @@ def run_suite(
         replies.setdefault((name, index), []).append(reply)
 
     def reply_to(task: Task, index: int) -> Reply:
-        if reasons[task.name] is not None:
-            return unsent(Unscored.NOT_SUPPORTED, f"not asked: {reasons[task.name]}")
+        if (lack := lacks[task.name]) is not None:
+            return unsent(Unscored.NOT_SUPPORTED, f"not asked: {lack[1]}")
         return combine(replies[task.name, index])
 
     items = tuple(
@@ -124,30 +125,31 @@ def run_suite(
         version=suite.version,
         suite_sha256=suite.ref().sha256,
         lm_eval_version=version,
-        tasks=tuple(score_task(task, items, reasons[task.name]) for task in suite.tasks),
+        tasks=tuple(score_task(task, items, lacks[task.name]) for task in suite.tasks),
         seconds=time.perf_counter() - start,
         incomplete=transport.ended,
     )
     return result, items
 
 
-def unsupported(task: Task, capabilities: Capabilities | None, tokenizer: Tokenizer | None) -> str | None:
-    """Why a task cannot be asked of an engine, in words; None when it can.
+def unsupported(task: Task, capabilities: Capabilities | None, tokenizer: Tokenizer | None) -> tuple[Lack, str] | None:
+    """Why a task cannot be asked of an engine, and the same in words; None when it can.
 
     A check that was not made, or could not be, has not passed.
     """
     output = task.config.output
-    made = {check.name: check for check in capabilities.checks} if capabilities else {}
-    for name in CHECKS.get(output, ()):
-        check = made.get(name)
-        if check is None:
-            return f"output '{output}' needs '{name}' of the engine, which was not probed"
-        if check.result == "not-exposed":
-            return f"output '{output}' needs '{name}', which the engine does not expose: {check.detail}"
-        if check.result == "fail":
-            return f"output '{output}' needs '{name}', which the engine does not keep: {check.detail}"
-    if output not in WRITTEN and tokenizer is None:
-        return f"output '{output}' needs token ids, and the model's tokenizer is not at hand"
+    if output in WRITTEN:
+        return None
+    needs = f"output '{output}' needs '{ECHO}'"
+    check = capabilities.check(ECHO) if capabilities else None
+    if check is None:
+        return Lack.ECHO_NOT_PROBED, f"{needs} of the engine, which was not probed"
+    if check.result == "not-exposed":
+        return Lack.ECHO_NOT_EXPOSED, f"{needs}, which the engine does not expose: {check.detail}"
+    if check.result == "fail":
+        return Lack.ECHO_BROKEN, f"{needs}, which the engine does not keep: {check.detail}"
+    if tokenizer is None:
+        return Lack.NO_TOKENIZER, f"output '{output}' needs token ids, and the model's tokenizer is not at hand"
     return None
 
 
@@ -167,13 +169,13 @@ def further_scores(task: Task, item: Item, reply: Reply) -> dict[str, float]:
     return found
 
 
-def score_task(task: Task, items: tuple[QualityItem, ...], reason: str | None = None) -> TaskScore:
+def score_task(task: Task, items: tuple[QualityItem, ...], lack: tuple[Lack, str] | None = None) -> TaskScore:
     """The scores of a task over all its items and over those that have one; the others are counted by reason.
 
     Args:
         task: the task.
         items: of this task, or of a whole suite: those of other tasks are passed over.
-        reason: why the whole task is not supported; None when it was asked.
+        lack: why the whole task is not supported, and the same in words; None when it was asked.
 
     Source of the standard error: s / sqrt(n) with the sample deviation s, which for scores of 0 and 1 is
     sqrt(p (1 - p) / (n - 1)). Bits per byte weigh every item with its bytes, as lm-eval does, and have none.
@@ -207,7 +209,9 @@ def score_task(task: Task, items: tuple[QualityItem, ...], reason: str | None = 
             if (values := [item.also[metric] for item in asked if metric in item.also])
         },
         finish_reasons=dict(Counter(item.finish_reason for item in asked if item.finish_reason is not None)),
-        reason=reason,
+        lane=task.config.lane,
+        lack=lack[0] if lack else None,
+        reason=lack[1] if lack else None,
     )
 
 

@@ -1,7 +1,8 @@
 """Two paths on the same items: flips both ways, an interval, a verdict against a stated margin.
 
-Scores lie between 0 and 1. What is compared is second minus first on the items that both sides have scored; every
-other item is counted with its reason. "p > 0.05" is never read as "equal": that takes an interval and a margin.
+Scores lie between 0 and 1, bits per byte apart. What is compared is second minus first on the items that both sides
+have scored; every other item is counted with its reason. "p > 0.05" is never read as "equal": that takes an interval
+and a margin.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from lab.quality.coverage import NoVerdict, no_verdict
 from lab.quality.power import visible_difference
 from lab.spec import Frozen, Name
 
@@ -21,12 +23,6 @@ MARGIN = 0.01
 """The loss a team accepts where it states no other: one point."""
 
 CONFIDENCE = 0.95
-
-COVERAGE_LEAST_PERCENT = 98
-"""No verdict when less than this share of the items has a score on either side."""
-
-COVERAGE_APART_PERCENT = 1
-"""No verdict when the two shares are further apart than this."""
 
 FEW_CHANGED = 10
 """With fewer changed items than this, scores that are no whole numbers say too little about how far one can change."""
@@ -49,15 +45,6 @@ class NonInferiority(StrEnum):
     """The whole interval lies below -margin: the loss is larger."""
     UNDECIDED = "undecided"
     """The interval crosses -margin."""
-
-
-class NoVerdict(StrEnum):
-    """Why there is no verdict."""
-
-    NO_ITEM = "no-item"
-    """No item has a score on both sides."""
-    COVERAGE_LOW = "coverage-low"
-    COVERAGE_APART = "coverage-apart"
 
 
 class Paired(Frozen):
@@ -87,8 +74,8 @@ class Paired(Frozen):
     """Of a difference at least as large if it were chance: exact McNemar for scores of 0 and 1."""
     visible: float | None
     """The smallest difference these items can show with chance 0.8; None: none."""
-    margin: float
-    """The loss that was stated as acceptable."""
+    margin: float | None
+    """The loss that was stated as acceptable; None: none was."""
     verdict: NonInferiority | None
     no_verdict: NoVerdict | None
     """Why there is no verdict; None when there is one."""
@@ -106,7 +93,8 @@ def compare(
     first: Scores,
     second: Scores,
     *,
-    margin: float = MARGIN,
+    margin: float | None = MARGIN,
+    better: Literal["higher", "lower"] = "higher",
     sources: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Paired:
@@ -115,7 +103,8 @@ def compare(
     Args:
         first: the path that is compared against.
         second: the path in question.
-        margin: the acceptable loss, a share.
+        margin: the acceptable loss, a share; None: nobody stated one for this metric.
+        better: which way the metric points. A difference stays second minus first; a loss is one the other way.
         sources: item id to what it shares with others, for instance a passage. Items of one source are not
             independent: interval and p then come from whole sources. An item without one stands for itself.
         seed: of the bootstrap.
@@ -128,7 +117,12 @@ def compare(
     left, right = (np.array([side[item] for item in both], dtype=float) for side in (first, second))
     groups: list[Hashable] = [(sources or {}).get(item, place) for place, item in enumerate(both)]
     none = no_verdict(len(ids), sum(missing[0].values()), sum(missing[1].values()), len(both))
+    none = none or (NoVerdict.NO_MARGIN if margin is None else None)
     change = _change(left, right, groups, seed) if both else None
+    verdict = None
+    if none is None and change is not None and margin is not None:
+        low, high = change.interval
+        verdict = non_inferiority((low, high) if better == "higher" else (-high, -low), margin)
     return Paired(
         items=len(ids),
         n=len(both),
@@ -145,24 +139,9 @@ def compare(
         p=change.p if change else None,
         visible=change.visible if change else None,
         margin=margin,
-        verdict=None if none or change is None else non_inferiority(change.interval, margin),
+        verdict=verdict,
         no_verdict=none,
     )
-
-
-def no_verdict(items: int, unscored_first: int, unscored_second: int, n: int) -> NoVerdict | None:
-    """Why scores of so many answered items carry no verdict; None when they may carry one.
-
-    A side that leaves out its hard items scores well on the rest, so both sides need 98 % of the items, and
-    shares within 1 point of each other. Whole items are counted: no rounding decides.
-    """
-    if not n:
-        return NoVerdict.NO_ITEM
-    if 100 * (items - max(unscored_first, unscored_second)) < COVERAGE_LEAST_PERCENT * items:
-        return NoVerdict.COVERAGE_LOW
-    if 100 * abs(unscored_first - unscored_second) > COVERAGE_APART_PERCENT * items:
-        return NoVerdict.COVERAGE_APART
-    return None
 
 
 def non_inferiority(interval: tuple[float, float], margin: float) -> NonInferiority:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from lab.records import Lane
 from lab.spec import Frozen, Name, digest
 
 Fact = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-(),:=]{1,160}$")]
@@ -97,8 +98,8 @@ class Contrast(Frozen):
     """Fields recorded on both sides that differ."""
     unrecorded: tuple[FieldName, ...]
     """Fields that could decide the class and were not recorded; with one of them the class is X."""
-    neither: tuple[FieldName, ...]
-    """Fields recorded on neither side that are taken as equal, or that cannot change the class."""
+    open: tuple[FieldName, ...]
+    """Fields not recorded on both sides that are taken as equal, or that cannot change the class."""
 
     @property
     def other_weights(self) -> bool:
@@ -109,31 +110,35 @@ class Contrast(Frozen):
 def contrast(first: QualityPath, second: QualityPath) -> Contrast:
     """The class of a comparison.
 
-    A field that only one side recorded makes it X. A field that neither side recorded is taken as equal where one
-    program ran on both sides (engine and version are recorded and the same), because it resolves one launch to one
-    value; between two programs an unrecorded format of numbers makes it X, an unrecorded part of the engine path
-    does not, because that part has changed anyway. Other bytes of the weights under one name of their format are X:
-    another conversion or another model, nobody can tell.
+    A field that only one side recorded makes it X, unless it is a part of the engine path and another part of it is
+    known to differ: then that is what differs, whatever the field holds. A field that neither side recorded is taken
+    as equal where one program ran on both sides (engine and version are recorded and the same), because it resolves
+    one launch to one value; between two programs an unrecorded format of numbers makes it X, an unrecorded part of
+    the engine path does not, because that part has changed anyway. Other bytes of the weights under one name of their
+    format are X: another conversion or another model, nobody can tell.
     """
     left, right = first.fields(), second.fields()
+    names = tuple(dict.fromkeys((*left, *right)))
     one_program = first.engine == second.engine and first.engine_version == second.engine_version is not None
-    differs: list[str] = []
+    differs = [name for name in names if None not in (left.get(name), right.get(name)) and left[name] != right[name]]
+    other_engine_path = any(name not in QUANTIZATION_FIELDS for name in differs)
     unrecorded: list[str] = []
-    neither: list[str] = []
-    for name in dict.fromkeys((*left, *right)):
+    still_open: list[str] = []
+    for name in names:
         one, other = left.get(name), right.get(name)
+        if one is not None and other is not None:
+            continue
         if one is None and other is None:
             decides = name in QUANTIZATION_FIELDS or (name == "engine_version" and first.engine == second.engine)
-            (neither if one_program or not decides else unrecorded).append(name)
-        elif one is None or other is None:
-            unrecorded.append(name)
-        elif one != other:
-            differs.append(name)
+            decides = decides and not one_program
+        else:
+            decides = name in QUANTIZATION_FIELDS or not other_engine_path
+        (unrecorded if decides else still_open).append(name)
     found = Contrast(
         kind=ContrastClass.NOT_ATTRIBUTABLE,
         differs=tuple(differs),
         unrecorded=tuple(unrecorded),
-        neither=tuple(neither),
+        open=tuple(still_open),
     )
     numbers = [name for name in differs if name in QUANTIZATION_FIELDS]
     if unrecorded or found.other_weights or (numbers and len(numbers) < len(differs)):
@@ -142,34 +147,29 @@ def contrast(first: QualityPath, second: QualityPath) -> Contrast:
     return found.model_copy(update={"kind": kind})
 
 
-class Lane(StrEnum):
-    """A way to ask the same items; each adds one part of the path to the one before."""
-
-    TOKENS = "tokens"
-    """Token ids in, raw completion out: numerics alone."""
-    TEXT = "text"
-    """Raw text in: the engine's own tokenizer."""
-    CHAT = "chat"
-    """Messages in: the chat template."""
-    PARSER = "parser"
-    """Reasoning and tool calls taken apart: the parsers."""
-    GRAMMAR = "grammar"
-    """Answers held to a schema: the grammar backend."""
+PROMPT_LANES = (Lane.TEXT, Lane.CHAT)
+"""Lanes whose part makes the prompt: tokenizer and chat template."""
 
 
-def enters(lanes: Mapping[Lane, bool]) -> tuple[Lane, ...]:
+def enters(lanes: Mapping[Lane, bool], prompts: Mapping[Lane, bool] | None = None) -> tuple[Lane, ...]:
     """Where a difference between two paths enters.
 
     Args:
         lanes: whether both sides gave the same on that lane, for the lanes that were asked.
+        prompts: whether both sides counted every prompt of a lane equally long, for lanes where both count.
 
     Returns:
-        The lanes whose part may bring it in: from behind the last lane that agrees to the first that differs. One
-        lane when every lane before it was asked; none when no lane differs.
+        The lanes whose part may bring it in: from behind the last lane that agrees to the first that differs. Where
+        prompts are equally long there, what makes a prompt is left out as long as anything else remains; where they
+        are not, only what makes a prompt remains. None when no lane differs.
     """
     order = tuple(Lane)
     first = next((place for place, lane in enumerate(order) if lanes.get(lane) is False), None)
     if first is None:
         return ()
     agreeing = [place for place in range(first) if lanes.get(order[place])]
-    return order[max(agreeing, default=-1) + 1 : first + 1]
+    behind = order[max(agreeing, default=-1) + 1 : first + 1]
+    alike = (prompts or {}).get(order[first])
+    if alike is None:
+        return behind
+    return tuple(lane for lane in behind if (lane in PROMPT_LANES) is not alike) or behind

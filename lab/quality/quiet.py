@@ -5,27 +5,31 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HOME": os.path.join(os.devnull, "huggingface"),
+}
+"""No network, and a home that cannot exist: nothing is read from it, nothing can be left in it."""
 
 
 @contextmanager
 def offline_and_quiet() -> Iterator[None]:
-    """No network, a throw-away home, no chatter; afterwards the environment and the logger are as before.
+    """No network, no home, no chatter; afterwards the environment and the logger are as before.
 
     Libraries imported for the first time in here stay offline for the life of the process: they read it once.
     """
     logger = logging.getLogger("lm_eval")
     level = logger.level
-    with tempfile.TemporaryDirectory(prefix="lab-quality-") as home, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they would quote paths of this machine into the notebook
-        ours = OFFLINE | {"HF_HOME": home}
-        before = {key: os.environ.get(key) for key in ours}
-        os.environ.update(ours)
+        before = {key: os.environ.get(key) for key in OFFLINE}
+        os.environ.update(OFFLINE)
         logger.setLevel(logging.ERROR)
         try:
             yield

@@ -1,6 +1,6 @@
 """A quality suite: a folder with `suite.yaml` and JSONL data, read into one frozen value, pinned by a digest.
 
-    suite.yaml   suite, version, about, and tasks with the keys of `TaskConfig`
+    suite.yaml   suite, version, about, least_context, and tasks with the keys of `TaskConfig`
     *.jsonl      one item a line: the keys of `Item` that the task's output and metric read
     *.lock.json  only where data come from a hub: what was fetched (`lab/quality/hub.py`)
 
@@ -31,6 +31,7 @@ from lab.params import PARAMS_FOLDER, parse, read_mapping
 from lab.quality.hub import HubSource, read_locked
 from lab.quality.quiet import import_jsonschema
 from lab.quality.scoring import KEYS, LOWER_IS_BETTER, METRICS, MetricName, schema_fault
+from lab.records import Lane
 from lab.spec import Frozen, Name, Sha256, SuiteRef
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -113,6 +114,15 @@ class TaskConfig(Frozen):
         """Which way the metric points."""
         return "lower" if self.metric == "bits_per_byte" or self.metric in LOWER_IS_BETTER else "higher"
 
+    @property
+    def lane(self) -> Lane:
+        """How its items are asked: what of the path lies between a question and its answer."""
+        if self.output not in WRITTEN:
+            return Lane.TOKENS  # token ids are sent
+        if self.output == "completion":
+            return Lane.TEXT
+        return Lane.CHAT if self.response_format is None else Lane.GRAMMAR
+
 
 class Task(Frozen):
     """A task with its data."""
@@ -126,6 +136,11 @@ class Task(Frozen):
         """The name of the task, unique in its suite."""
         return self.config.task
 
+    @property
+    def requests(self) -> int:
+        """Requests that asking every item once takes: one for each choice, else one for each item."""
+        return sum(max(len(item.choices), 1) for item in self.items)
+
 
 class Suite(Frozen):
     """A whole suite in memory; it knows no path."""
@@ -134,7 +149,19 @@ class Suite(Frozen):
     version: Semver
     about: str
     """One sentence: what the suite can say, and what it cannot."""
+    least_context: int | None = None
+    """Tokens of context that its longest item takes, prompt and answer; None: nobody said, only answers are known."""
     tasks: tuple[Task, ...] = Field(min_length=1)
+
+    @property
+    def requests(self) -> int:
+        """Requests that asking the whole suite once takes."""
+        return sum(task.requests for task in self.tasks)
+
+    @property
+    def needs_context(self) -> int:
+        """Fewer tokens of context than this cannot ask the whole suite."""
+        return max(self.least_context or 0, *(1 + (task.config.max_tokens or 0) for task in self.tasks))
 
     def ref(self) -> SuiteRef:
         """The suite, pinned: the same on every machine and in every folder; see `lab/quality/identity.py`.
@@ -151,6 +178,7 @@ class _SuiteFile(Frozen):
     suite: Name
     version: Semver
     about: Text
+    least_context: int | None = Field(default=None, ge=1)
     tasks: tuple[dict[str, Any], ...] = Field(min_length=1)
 
 
@@ -178,7 +206,7 @@ def load_suite(folder: Path) -> Suite:
     """
     head, configs = _read_head(folder)
     tasks = tuple(_load_task(Path(folder), head.suite, config) for config in configs)
-    return Suite(name=head.suite, version=head.version, about=head.about, tasks=tasks)
+    return Suite(name=head.suite, version=head.version, about=head.about, least_context=head.least_context, tasks=tasks)
 
 
 def read_configs(folder: Path) -> tuple[str, tuple[TaskConfig, ...]]:

@@ -69,7 +69,10 @@ def fixed_columns(runs: Runs, t: Messages) -> tuple[FixedColumn, ...]:
     columns = []
     for key, value_of, field in asked:
         values = tuple(dict.fromkeys(value_of(run) for run in chosen))
-        fixed = len(values) <= 1 or field in varied
+        labels_only = (
+            field == "profile" and len({run.profile.model_copy(update={"name": "any"}) for run in chosen}) <= 1
+        )
+        fixed = len(values) <= 1 or field in varied or labels_only
         columns.append(FixedColumn(title=t(key), values=values, fixed=fixed, wide=field == "workload"))
     return tuple(columns)
 

@@ -44,6 +44,22 @@ def signed_points(share: float) -> str:
     return text if text == "0.0" or text.startswith("−") else f"+{text}"
 
 
+def signed(value: float) -> str:
+    """A difference of counts with its sign."""
+    return ("+" if value > 0 else "−" if value < 0 else "") + count(abs(value))
+
+
+def bits(value: float) -> str:
+    """Bits per byte, four decimals."""
+    return f"{value:.4f}"
+
+
+def signed_bits(value: float) -> str:
+    """A difference in bits per byte, four decimals, with its sign."""
+    text = f"{abs(value):.4f}"
+    return text if float(text) == 0 else f"{'+' if value > 0 else '−'}{text}"
+
+
 def count(value: float) -> str:
     """A whole number, thousands apart; what is not whole keeps one decimal."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"

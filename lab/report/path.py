@@ -49,6 +49,10 @@ class Answer(Frozen):
 
     lead: str
     rest: str
+    instead: str = ""
+    """What it would take to lead elsewhere."""
+    until: str = ""
+    """Whose path it is, and when it is looked at again."""
 
 
 class Section(Frozen):
@@ -138,9 +142,13 @@ def answer_of(one: Explanation, t: Messages) -> Answer:
         lead = t("path-stopped-gate", engine=_engine(end.engine, t))
     else:
         lead = t("path-stopped")
-    parts = list(_grounds(path, t)) + list(_why_it_ends(path, t)) + list(_instead(one, t))
-    parts.append(t("path-of", workload=path.workload, day=path.review_by))
-    return Answer(lead=lead, rest=t("path-lead-end") + t("sentence-separator").join(parts))
+    parts = (*_grounds(path, t), *_why_it_ends(path, t))
+    return Answer(
+        lead=lead,
+        rest=t("path-lead-end") + t("sentence-separator").join(parts),
+        instead=t("sentence-separator").join(_instead(one, t)),
+        until=t("path-of", workload=path.workload, day=path.review_by),
+    )
 
 
 def _grounds(path: Walked, t: Messages) -> Iterator[str]:
@@ -178,10 +186,13 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
     for step in closed:
         assert step.closed is not None
         yield t("path-branch-closed", engine=_engine(step.engine, t), reason=step.closed.text(t.lang))
+    for step in path.steps:
+        if step.either:
+            yield t("path-either-open", question=step.asked.question.text(t.lang), why=_open(step, t))
     if end.kind == "off-table" and end.engine is not None:
         key = f"engine-{slug(end.engine)}"
-        yield t(f"{key}-reason")
-        yield t(f"{key}-fact")
+        for text in (t(f"{key}-reason"), t(f"{key}-fact")):
+            yield text.removesuffix(t("sentence-end")) + t("sentence-end")
     if end.kind == "stopped":
         step = next(one for one in path.steps if one.at == end.at)
         yield t("path-open", question=step.asked.question.text(t.lang), why=_open(step, t))
@@ -195,7 +206,8 @@ def _instead(one: Explanation, t: Messages) -> Iterator[str]:
     told: set[str | None] = set()
     for flip in sorted(one.flips, key=lambda flip: flip.what):
         end = flip.end
-        if end.kind not in ("engine", "off-table") or end.engine in told:
+        answers_it = one.path.end.kind == "stopped" and flip.at == one.path.end.at  # both branches are named already
+        if answers_it or end.kind not in ("engine", "off-table") or end.engine in told:
             continue
         told.add(end.engine)
         yield t("path-instead", end=_end_text(end, t), change=_change_text(flip, t))
@@ -359,14 +371,16 @@ def _step_cells(step: Step, t: Messages) -> tuple[Cell, ...]:
         note = Text(text=t(f"path-{step.part}", engine=_engine(step.engine, t)), style="note")
         heading = Cell(lines=(Text(text=question), note))
     source = words(t(f"source-{step.asked.source}"))
-    return (heading, source, words(threshold_text(step.asked, t)), _answer_cell(step, t), _evidence_cell(step, t),
+    asked = t("either") if step.part != "gate" and step.asked.threshold is None else threshold_text(step.asked, t)
+    return (heading, source, words(asked), _answer_cell(step, t), _evidence_cell(step, t),
             words(*_consequence(step, t)))  # fmt: skip
 
 
 def _answer_cell(step: Step, t: Messages) -> Cell:
-    style = {"yes": "yes", "no": "no"}.get(step.answer, "open")
+    closes = {"yes": "yes", "no": "no"}  # of a gate; to any other question yes and no are two ways to go on
+    style = closes.get(step.answer, "open") if step.part == "gate" else "either" if step.answer in closes else "open"
     lines = [Text(text=t(f"reply-{step.answer}"), style="reply", value=style)]
-    if step.asked.threshold is not None and step.answer in ("yes", "no", "undecided"):
+    if step.asked.threshold is not None and step.answer in closes:
         lines.append(Text(text=value_text(step.asked, step.evidence, t)))
     if step.answer not in ("yes", "no") and not isinstance(step.evidence, NotApplicable):
         lines.append(Text(text=_open(step, t), style="note"))
@@ -398,6 +412,8 @@ def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
         return (t("gate-closed", reason=step.closed.text(t.lang)),)
     if step.ahead:
         return (t("path-stops"), *(_ahead_text(one, t) for one in step.ahead), t("path-next", what=_next(step, t)))
+    if step.either:
+        return (t("path-either"), t("path-next", what=_next(step, t)))
     if step.turned:
         return (t("path-turned"),)
     return (t("gate-open" if step.part == "gate" else "path-on"),)
@@ -444,7 +460,10 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
         )
         for share in found.shares
     ]
-    rows.append(Row(cells=(words(t("share-end")), words("—"), words(percent(found.same_end)))))
+    for drawn in found.ends:
+        now = t("share-as-now") if drawn.as_now else "—"
+        ends = words(t("share-end", end=_end_text(drawn.end, t)))
+        rows.append(Row(cells=(ends, words(now), words(percent(drawn.share)))))
     titles = map(t, ("checklist-question", "checklist-answer", "share-title"))
     return table(f"resampled-table-{place}", t("share-caption", n=count(found.draws)), titles, rows, style="prose")
 
@@ -457,7 +476,7 @@ def _break_even_table(pays: Iterable[BreakEven], place: int, t: Messages) -> Tab
         if not isinstance(found, Claim):
             why = t(f"why-not-{found.why}") if isinstance(found, NotApplicable) else t(
                 f"why-{found.why}", engine=_engine(found.engine, t))  # fmt: skip
-            rows.append(Row(cells=(pair, *(missing(why),) * 3, words("—"))))
+            rows.append(Row(cells=(pair, missing(why).model_copy(update={"colspan": 4, "number": False}))))
             continue
         asked = Question.model_validate(
             {"question": {"en": "-", "ja": "-"}, "source": "lab", "metric": "break_even_h", "against": one.against,
@@ -488,6 +507,7 @@ def text_lines(one: Explanation, t: Messages) -> Iterator[str]:
     answer = answer_of(one, t)
     yield f"# {one.path.workload}"
     yield answer.lead + answer.rest
+    yield from filter(None, (answer.instead, answer.until))
     yield ""
     yield f"## {t('decision-path')}"
     for step in (*one.path.steps, *one.path.columns):

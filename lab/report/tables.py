@@ -5,12 +5,13 @@ Nothing here sorts by result. A value that is not there is a dash with its reaso
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from lab.match import refusals
-from lab.publish.evidence import PublicRun
-from lab.records import EvidenceGrade, LaunchTally
+from lab.publish.evidence import PublicRun, PublicTask
+from lab.quality.coverage import is_low
+from lab.records import EvidenceGrade, Lane, LaunchTally
 from lab.report.cells import (
     Anchors,
     Form,
@@ -29,12 +30,15 @@ from lab.report.checklist import Answer
 from lab.report.grid import Cell, Column, Row, Table, Text, missing, number, words
 from lab.report.loads import Load, level_at, load_text, loads, slo_text
 from lab.report.messages import Messages, slug
-from lab.report.numbers import count, fraction, milliseconds, significant
+from lab.report.numbers import count, fraction, milliseconds, points, significant
 from lab.report.reasons import Footnotes, Reasons, beside_cell, refused_lines
 from lab.roster import ON_TABLE, ROSTER, Entry, find
 from lab.spec import Slo
 
 Runs = tuple[PublicRun, ...]
+
+ENDED_BY_ITSELF = frozenset({"stop", "eos_token", "stop_sequence"})
+"""Finish reasons that need no remark."""
 
 
 # ---------------------------------------------------------------- the checklist
@@ -355,17 +359,31 @@ def quality_table(runs: Runs, t: Messages) -> Table:
     for run in runs:
         if run.quality is None:
             reason = t(f"quality-{run.quality_reason or 'not-measured'}")
-            rows.append(Row(cells=(run_cell(run, t), words("—"), missing(reason), *(words("—"),) * 4)))
+            rows.append(Row(cells=(run_cell(run, t), words("—"), missing(reason), *(words("—"),) * 5)))
             continue
         for task in run.quality.tasks:
             unscored = [f"{t(f'unscored-{reason.value}')} {n}" for reason, n in task.unscored.items() if n]
-            score = missing(", ".join(unscored)) if task.score is None else number(fraction(task.score), task.metric)
+            why_none = t(f"lack-{task.lack.value}") if task.lack else ", ".join(unscored)
+            score = missing(why_none) if task.score is None else number(fraction(task.score), task.metric)
             error = missing(t("missing")) if task.stderr is None else number(fraction(task.stderr))
-            counts = (number(count(task.n)), number(count(task.n - sum(task.unscored.values()))))
-            notes = words(*unscored) if unscored else words(t("unscored-none"))
-            rows.append(Row(cells=(run_cell(run, t), words(task.task), score, error, *counts, notes)))
-    titles = (t("run"), *map(t, ("task", "score", "stderr", "items", "scored", "unscored")))
-    return table("quality-table", t("quality-caption"), titles, rows, {2, 3, 4, 5}, empty=t("runs-none"))
+            lost = sum(task.unscored.values())
+            counts = (number(count(task.n)), number(count(task.n - lost)))
+            low = t("coverage-low") if is_low(task.n, lost) else None
+            covered = number(t("coverage-share", share=points((task.n - lost) / task.n)), low)
+            cells = (words(task.task), score, error, *counts, covered, _unscored_cell(task, unscored, t))
+            rows.append(Row(cells=(run_cell(run, t), *cells)))
+    titles = (t("run"), *map(t, ("task", "score", "stderr", "items", "scored", "coverage", "unscored")))
+    return table("quality-table", t("quality-caption"), titles, rows, {2, 3, 4, 5, 6}, empty=t("runs-none"))
+
+
+def _unscored_cell(task: PublicTask, unscored: Sequence[str], t: Messages) -> Cell:
+    """Items without a score by reason; how answers ended, where some did not end by themselves."""
+    lines = [Text(text=text) for text in unscored] or [Text(text=t("unscored-none"))]
+    written = task.lane is not Lane.TOKENS  # for a likelihood, the one token that is made is no answer
+    if written and task.finish_reasons.keys() - ENDED_BY_ITSELF:
+        ended = t("list-separator").join(f"{word} {count(n)}" for word, n in sorted(task.finish_reasons.items()))
+        lines.append(Text(text=t("finish-reasons", reasons=ended), style="note"))
+    return Cell(lines=tuple(lines))
 
 
 def profile_settings(run: PublicRun) -> tuple[tuple[str, str], ...]:

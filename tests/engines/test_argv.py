@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lab.conditions import Condition
+from lab.endpoint import Endpoint
 from lab.engines import ENGINES, Adapter, adapter_for
 from lab.engines.base import Place
 from lab.engines.xllamacpp_server import parse
@@ -164,3 +165,15 @@ def test_a_llama_server_that_is_named_is_launched_and_the_command_says_so(
 def test_a_llama_server_that_is_named_and_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_LLAMA_SERVER", "/nowhere/llama-server")
     assert "names /nowhere/llama-server, which is no program here" in (adapter_for("llama.cpp").installed() or "")
+
+
+def test_llamacpp_tells_how_long_it_loaded() -> None:
+    log = (
+        "0.00.014.050 I srv          init: loading model\n"
+        "0.00.014.125 I srv    load_model: loading model '/m.gguf'\n"
+        "1.05.425.778 I srv          init: model loaded\n"
+    )
+    (phase,) = adapter_for("llama.cpp").phases(Endpoint("http://127.0.0.1:9"), log)
+    assert (phase.name, phase.source) == ("load_model", "log")
+    assert phase.seconds == pytest.approx(65.411728)
+    assert adapter_for("llama.cpp").phases(Endpoint("http://127.0.0.1:9"), "") == ()

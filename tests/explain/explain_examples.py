@@ -20,7 +20,7 @@ about: {en: "The decision goes through the workload.", ja: "決定木は workloa
 review_days: 90
 nodes:
   one-vendor:
-    question: {en: "Is the fleet of one vendor?", ja: "艦隊は 1 社の GPU か。"}
+    question: {en: "Is the fleet of one vendor?", ja: "艦隊は 1 社の GPU か"}
     source: declared
     fact: one_vendor
     says:
@@ -29,7 +29,7 @@ nodes:
     then: build-pays
     otherwise: prefix-heavy
   build-pays:
-    question: {en: "When does the build pay for itself?", ja: "ビルドの元はいつ取れるか。"}
+    question: {en: "When does the build pay for itself?", ja: "ビルドの元はいつ取れるか"}
     source: lab
     metric: break_even_h
     engine: R
@@ -43,7 +43,7 @@ nodes:
     otherwise: prefix-heavy
     not_applicable: gain
   gain:
-    question: {en: "How much more does R put out?", ja: "R の出力はどれだけ多いか。"}
+    question: {en: "How much more does R put out?", ja: "R の出力はどれだけ多いか"}
     source: lab
     metric: throughput_gain
     engine: R
@@ -56,7 +56,7 @@ nodes:
     then: R
     otherwise: prefix-heavy
   prefix-heavy:
-    question: {en: "How much of the input is shared prefix?", ja: "入力のどれだけが共有プレフィックスか。"}
+    question: {en: "How much of the input is shared prefix?", ja: "入力のどれだけが共有プレフィックスか"}
     source: traffic
     fact: shared_prefix_share
     at_least: 50
@@ -71,20 +71,20 @@ nodes:
 gates:
   licence:
     kind: licence
-    question: {en: "Does the licence allow this use?", ja: "ライセンスはこの用途を認めているか。"}
+    question: {en: "Does the licence allow this use?", ja: "ライセンスはこの用途を認めているか"}
     source: declared
     fact: licence_allows
     closed: {en: "its licence does not allow this use", ja: "ライセンスがこの用途を認めていません"}
   tools:
     kind: api
     needed_if: needs_tool_calls
-    question: {en: "Does it return tool calls?", ja: "ツール呼び出しを返すか。"}
+    question: {en: "Does it return tool calls?", ja: "ツール呼び出しを返すか"}
     source: lab
     metric: tool-call
     closed: {en: "it returns no tool calls", ja: "ツール呼び出しを返しません"}
   preparation:
     kind: preparation
-    question: {en: "How long does preparation take?", ja: "準備にどれだけかかるか。"}
+    question: {en: "How long does preparation take?", ja: "準備にどれだけかかるか"}
     source: lab
     metric: preparation_s
     at_most: 14400
@@ -92,7 +92,7 @@ gates:
     closed: {en: "preparation takes too long", ja: "準備に時間がかかりすぎます"}
   quality:
     kind: quality
-    question: {en: "How much quality is lost?", ja: "品質はどれだけ下がるか。"}
+    question: {en: "How much quality is lost?", ja: "品質はどれだけ下がるか"}
     source: lab
     metric: quality_loss
     against: P
@@ -106,7 +106,7 @@ leaves:
 columns:
   spark:
     engine: S
-    question: {en: "Is there a GB10?", ja: "GB10 があるか。"}
+    question: {en: "Is there a GB10?", ja: "GB10 があるか"}
     source: declared
     fact: gb10
 """

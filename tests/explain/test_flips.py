@@ -68,7 +68,8 @@ def test_one_threshold_changes_path_sentence_and_flip_table(tmp_path: Path, lang
 
 def test_launches_are_drawn_again_within_each_engine(tmp_path: Path) -> None:
     found = explained(tmp_path, stated=vendor(True)).resampled
-    assert found is not None and found.same_end == 1
+    assert found is not None
+    assert [(one.end.engine, one.share, one.as_now) for one in found.ends] == [("R", 1, True)]
     assert {(one.at, one.yes, one.no) for one in found.shares} == {
         ("nodes.build-pays", 1, 0), ("gates.preparation:R", 1, 0)
     }  # fmt: skip
@@ -82,7 +83,9 @@ def test_launches_far_apart_end_elsewhere_in_a_share_of_the_draws(tmp_path: Path
     # two launches of 90 gain nothing; 90 and 130 gain 10 %, which pays after 10 h; 130 twice after 3⅓ h
     assert pays.yes == pytest.approx(0.75, abs=0.05)
     assert pays.yes + pays.no == 1
-    assert found.resampled.same_end == 0  # a draw has no interval, so it never stops where the path does
+    # a draw has no interval, so none stops where the path does
+    assert [(one.end.engine, one.as_now) for one in found.resampled.ends] == [("Q", False), ("R", False)]
+    assert [one.share for one in found.resampled.ends] == [pays.no, pays.yes]
 
 
 def test_with_one_launch_nothing_is_drawn_again(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from pydantic import ValidationError
 
-from lab.explain.claims import Absent, Claim, Interval, Load, NotApplicable, measure, observations
+from lab.explain.claims import Absent, Claim, Interval, Load, NotApplicable, Observation, measure, observations
 from lab.explain.decision import Question
 from lab.explain.facts import Stated
 from lab.explain.path import Answer, End, Evidence, Step, answer
@@ -33,9 +34,9 @@ def state(**changes: Any) -> Any:
     return lambda block: block["facts"].update(changes)
 
 
-def relabelled(given: tuple[PublicRun, ...], grade: str, engines: str = "PQR") -> tuple[PublicRun, ...]:
+def relabelled(given: tuple[PublicRun, ...], grade: str, *engines: str) -> tuple[PublicRun, ...]:
     changed = {"grade": EvidenceGrade(grade)}
-    return tuple(run.model_copy(update=changed) if run.engine in engines else run for run in given)
+    return tuple(run.model_copy(update=changed) if not engines or run.engine in engines else run for run in given)
 
 
 def number(low: float | None, high: float | None, interval: bool = True) -> Claim:
@@ -44,7 +45,7 @@ def number(low: float | None, high: float | None, interval: bool = True) -> Clai
 
 
 def asks(**threshold: float) -> Question:
-    return Question.model_validate({"question": {"en": "How long?", "ja": "時間は。"}, "source": "lab",
+    return Question.model_validate({"question": {"en": "How long?", "ja": "どれだけかかるか"}, "source": "lab",
                                     "metric": "preparation_s", "unit": "s", **threshold})  # fmt: skip
 
 
@@ -139,6 +140,19 @@ def test_generated_numbers_never_carry_a_claim_of_an_engine_on_the_table() -> No
         assert found == Absent(why="only-observations", engine=entry.key)
 
 
+def test_a_claim_of_an_engine_on_the_table_needs_a_gpu_that_was_seen() -> None:
+    given = relabelled(launches("vllm", 1, 1), "real-gpu", "vllm")
+    found = measure("preparation_s", "vllm", None, AT, given)
+    assert isinstance(found, Claim) and found.grade is EvidenceGrade.REAL_GPU
+
+
+@pytest.mark.parametrize("grade", ["harness-check", "imported"])
+def test_a_rule_has_no_place_for_what_only_proves_the_pipeline(grade: str) -> None:
+    assert Observation not in get_args(Evidence)
+    with pytest.raises(ValidationError):
+        Claim.model_validate({**number(1, 2).model_dump(), "grade": grade})
+
+
 def test_runs_that_prove_the_pipeline_are_observations_and_the_path_stops(tmp_path: Path) -> None:
     given = relabelled(runs(), "harness-check", "Q")
     assert {one.engine for one in observations(given)} == {"Q"} and len(observations(given)) == 3
@@ -168,6 +182,17 @@ def test_a_fact_that_nobody_stated_stops_the_path(tmp_path: Path) -> None:
     found = explained(tmp_path, stated=lambda block: block["facts"].pop("one_vendor"))
     assert ends(found) == ("stopped", None, "nodes.one-vendor")
     assert [ahead.leads_to.engine for ahead in found.path.steps[-1].ahead] == ["R", "Q"]
+
+
+def test_an_open_question_whose_answers_all_lead_to_one_engine_stops_nothing(tmp_path: Path) -> None:
+    def change(block: Any) -> None:
+        block["facts"].pop("shared_prefix_share")
+        block["engines"]["Q"] = {"licence_allows": False}
+
+    found = explained(tmp_path, stated=change)
+    assert ends(found) == ("engine", "P", None)
+    prefix = step(found, "nodes.prefix-heavy")
+    assert (prefix.answer, prefix.either, prefix.ahead) == ("not-measured", True, ())
 
 
 def test_a_question_that_does_not_arise_and_has_no_branch_stops_the_path(tmp_path: Path) -> None:

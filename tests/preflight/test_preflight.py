@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from lab.plan import RunPlan
 from lab.preflight import PROBES, probe
 from lab.preflight.asking import Engine, Seen
 from lab.preflight.cache import judge_times
-from lab.preflight.lengths import CONVERSATIONS, PROMPT_SET
+from lab.preflight.lengths import CONVERSATIONS, PROMPT_SET, TEXTS
 from lab.records import Effective
 from lab.spec import RunSpec
 from tests.load.raw_server import RawServer
@@ -53,7 +54,8 @@ def test_a_server_that_does_everything_passes_every_check_that_can_be_made(spec:
     results = {check.name: check.result for check in seen.checks}
     assert list(results) == list(CheckName)
     not_exposed = {name for name, result in results.items() if result == "not-exposed"}
-    assert not_exposed == {"kv-capacity", "thinking"}  # nothing was read back, nothing was asked
+    # nothing was read back, nothing was asked, no tokenizer was given
+    assert not_exposed == {"kv-capacity", "thinking", "local-tokenizer"}
     assert set(results.values()) == {"pass", "not-exposed"}, seen
     assert seen.can("echo") and not seen.can("thinking") and not seen.can("never-heard-of")
     assert seen.checks[-1].detail.endswith("the cache was emptied")
@@ -166,7 +168,11 @@ def test_a_workload_of_completions_is_probed_by_that_route(spec: RunSpec) -> Non
     with obliging("has no chat route") as server:
         seen = {check.name: check for check in probe(ADAPTER, server.endpoint, plain).checks}
     chat_only = {"json-schema", "tool-call", "logprobs"}
-    assert {name for name in seen if seen[name].result != "pass"} == chat_only | {"kv-capacity", "thinking"}
+    assert {name for name in seen if seen[name].result != "pass"} == chat_only | {
+        "kv-capacity",
+        "local-tokenizer",
+        "thinking",
+    }
     # BOS, and the words of the first conversation: no template
     assert seen["prompt-tokens"].counts[1] == 1 + 5
 
@@ -243,3 +249,18 @@ def test_nothing_is_asked_after_the_time_is_over(spec: RunSpec) -> None:
     engine = Engine(ADAPTER, gone(), spec).until(0.0)
     with pytest.raises(EndpointError, match="time for this check was over"):
         engine.ask(engine.user("too late"), 1)
+
+
+def test_the_engines_tokenizer_is_held_against_the_one_in_the_models_files(spec: RunSpec) -> None:
+    with obliging() as server:
+        counts = [ADAPTER.count_tokens(server.endpoint, text) or 0 for text in TEXTS]
+        known = dict(zip(TEXTS, counts, strict=True))
+
+        def seen(tokenizer: Callable[[str], int] | None) -> Seen:
+            return PROBES[CheckName.LOCAL_TOKENIZER](Engine(ADAPTER, server.endpoint, spec, (), tokenizer))
+
+        assert (seen(known.__getitem__).result, seen(known.__getitem__).counts) == ("pass", tuple(counts))
+        other = seen(lambda text: known[text] + ("½" in text))  # one text a token longer
+        assert other.result == "fail"
+        assert f"{counts[2]} there, {counts[2] + 1} here" in other.detail
+        assert seen(None).result == "not-exposed"

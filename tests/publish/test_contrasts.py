@@ -12,9 +12,10 @@ from lab.evidence import EvidenceStore
 from lab.plan import RunPlan
 from lab.publish.contrasts import contrasts
 from lab.publish.evidence import PublicRun
-from lab.quality.path import ContrastClass, Lane
+from lab.quality.coverage import NoVerdict
+from lab.quality.path import ContrastClass
 from lab.quality.replies import QualityItem
-from lab.records import Outcome, Unscored
+from lab.records import Lane, Outcome, Unscored
 from tests.report.report_examples import quality_path, run, sha
 
 Answer = tuple[str, float | None]
@@ -26,21 +27,32 @@ def answered(store: EvidenceStore, small_plan: tuple[RunPlan, Path]) -> Answered
     """Makes a bundle with answers to one task and gives its public run."""
     spec = small_plan[0].runs[0].spec
 
-    def make(answers: list[Answer], profile: str = "base", **changes: object) -> PublicRun:
+    def make(
+        answers: list[Answer],
+        profile: str = "base",
+        *,
+        lane: str | None = None,
+        metric: str = "exact_match",
+        prompts: tuple[int | None, ...] = (),
+        likelihoods: tuple[tuple[float, ...], ...] = (),
+        **changes: object,
+    ) -> PublicRun:
         run_id = store.create(spec, plan="small", plan_digest="p-1", match_id="m-1", varied=())
         items = [
             QualityItem(
                 run_id=run_id, suite="smoke-mini", version="1.0.0", task="facts", item_id=f"i{place}", text=text,
                 score=score, unscored=Unscored.TRUNCATED if score is None else None,
                 outcome=Outcome.TRUNCATED if score is None else Outcome.SUCCESS,
+                prompt_tokens=prompts[place] if prompts else None,
+                loglikelihoods=likelihoods[place] if likelihoods else (),
             )
             for place, (text, score) in enumerate(answers)
         ]  # fmt: skip
         store.write_samples(run_id, items)
         quality = {
             "suite": "smoke-mini", "version": "1.0.0", "suite_sha256": sha("suite"), "lm_eval_version": "0.4.13",
-            "tasks": [{"task": "facts", "metric": "exact_match", "n": len(items), "unscored": {}, "score": 0.5,
-                       "stderr": None}],
+            "tasks": [{"task": "facts", "metric": metric, "n": len(items), "unscored": {}, "score": 0.5,
+                       "stderr": None, "lane": lane}],
         }  # fmt: skip
         path = quality_path(settings={"prefix_caching": str(profile == "base").lower()})
         whole = {"run_id": run_id, "quality": quality, "path": path, "levels": []} | changes
@@ -112,11 +124,40 @@ def test_runs_of_another_match_or_suite_or_without_quality_stand_alone(
 
 
 def test_lanes_say_where_answers_begin_to_differ(store: EvidenceStore, answered: Answered) -> None:
-    runs = (answered(SAME), answered([("yes", 1.0), ("no", 0.0), ("maybe", 1.0)], "cold"))
-    (found,) = contrasts(store, runs, lanes={"facts": Lane.TOKENS})
-    assert found.lanes == (Lane.TOKENS,)
-    (found,) = contrasts(store, (runs[0], answered(SAME, "other")), lanes={"facts": Lane.TOKENS})
+    base = answered(SAME, lane="chat", prompts=(9, 9, 9))
+    other_text: list[Answer] = [("yes", 1.0), ("no", 0.0), ("maybe", 1.0)]
+    (found,) = contrasts(store, (base, answered(other_text, "cold", lane="chat", prompts=(9, 9, 9))))
+    # both count every prompt equally long: neither tokenizer nor template
+    assert (found.lanes, found.tasks[0].prompts_differ) == ((Lane.TOKENS,), 0)
+    (found,) = contrasts(store, (base, answered(other_text, "cold", lane="chat", prompts=(9, 8, 9))))
+    assert (found.lanes, found.tasks[0].prompts_differ) == ((Lane.TEXT, Lane.CHAT), 1)
+    (found,) = contrasts(store, (base, answered(other_text, "cold", lane="chat", prompts=(9, None, 9))))
+    assert (found.lanes, found.tasks[0].prompts_differ) == ((Lane.TOKENS, Lane.TEXT, Lane.CHAT), None)
+    (found,) = contrasts(store, (base, answered(SAME, "other", lane="chat", prompts=(9, 9, 9))))
     assert found.lanes == ()
+
+
+def test_where_no_answer_is_written_the_choice_is_the_answer(store: EvidenceStore, answered: Answered) -> None:
+    near, far, turned = (-1.0, -2.0), (-1.1, -9.0), (-2.0, -1.0)
+    base = answered(SAME, lane="tokens", likelihoods=(near, near, near))
+    second = answered(SAME, "cold", lane="tokens", likelihoods=(near, far, turned))
+    (found,) = contrasts(store, (base, second))
+    assert (found.tasks[0].same_answers, found.lanes) == (2, (Lane.TOKENS,))
+    assert found.tasks[0].prompts_differ is None  # token ids were sent: nothing to count
+
+
+def test_bits_per_byte_have_no_verdict_in_points_and_no_answer(store: EvidenceStore, answered: Answered) -> None:
+    bits: list[Answer] = [("", 1.25), ("", 2.0), ("", 0.5)]
+    more: list[Answer] = [("", 1.5), ("", 2.0), ("", 0.5)]
+    runs = [
+        answered(values, profile, lane="tokens", metric="bits_per_byte")
+        for values, profile in ((bits, "base"), (more, "cold"))
+    ]
+    (found,) = contrasts(store, tuple(runs))
+    (task,) = found.tasks
+    assert (task.same_answers, task.paired.verdict, task.paired.no_verdict) == (None, None, NoVerdict.NO_MARGIN)
+    assert task.paired.difference == pytest.approx(0.0833, abs=1e-4)
+    assert found.lanes is None
 
 
 def test_damaged_answers_are_said(store: EvidenceStore, answered: Answered) -> None:

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from lab.conditions import Condition
+from lab.engines import adapter_for
+from lab.engines.base import Place
 from lab.errors import EvidenceError, LeakFound
-from lab.evidence import EvidenceStore
-from lab.plan import RunPlan
+from lab.evidence import EvidenceStore, RunRecord
+from lab.plan import RunPlan, load_plan
 from lab.publish.edition import newest_runs, publish_report
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import inspect, private_facts
 from lab.publish.paths import path_of
 from lab.publish.projection import grade_of, project, rounded
-from lab.quality.path import ContrastClass, contrast
-from lab.records import EvidenceGrade
+from lab.quality.path import QUANTIZATION_FIELDS, ContrastClass, contrast
+from lab.records import Effective, EvidenceGrade
 from lab.run import run_one
 from lab.spec import Sampling
 
@@ -23,7 +26,6 @@ from lab.spec import Sampling
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[EvidenceStore, str]:
     """One run of the small plan, shared by the tests of this file; they only read it."""
-    from lab.plan import load_plan
     from tests.conftest import CHECKOUT, SMALL_PLAN
 
     folder = tmp_path_factory.mktemp("plan") / "params"
@@ -46,7 +48,7 @@ def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[
     assert public.path.engine == "reference"
     assert public.path.settings.items() >= {"ttft_s": "0.01", "prefix_caching": "false"}.items()
     assert public.path.sampling_defaults == "request"
-    assert public.path.compute_dtype is None
+    assert public.path.compute_dtype == "own of reference"  # it computes nothing
 
 
 def test_sampling_that_the_engine_decides_is_part_of_the_path(measured: tuple[EvidenceStore, str]) -> None:
@@ -60,6 +62,51 @@ def test_sampling_that_the_engine_decides_is_part_of_the_path(measured: tuple[Ev
     assert (found.kind, found.differs) == (ContrastClass.ENGINE_PATH, ("sampling_defaults",))
     everything = record.launch.model_copy(update={"not_expressible": tuple(sorted(Sampling.model_fields))})
     assert path_of(record.model_copy(update={"launch": everything})).sampling_defaults
+
+
+def launched(record: RunRecord, plan: str, template: str | None = "ab" * 32, **shown: str) -> RunRecord:
+    """The same run as if the first launch of a plan had been measured; `shown` is what the engine showed."""
+    spec = load_plan(Path("params") / f"{plan}.yaml").runs[0].spec
+    launch = adapter_for(spec.engine).render(spec, Place(Path("/weights"), 1, Path("/bundle")))
+    assert record.launch is not None
+    changes = {
+        "engine_version": "1.0",
+        "settings": launch.settings,
+        "effective": tuple(
+            Effective(condition=Condition(name), value=value, source="told") for name, value in shown.items()
+        ),
+        "chat_template_sha256": template,
+    }
+    return record.model_copy(update={"spec": spec, "launch": record.launch.model_copy(update=changes)})
+
+
+def test_a_path_holds_what_was_read_back_before_what_was_set(measured: tuple[EvidenceStore, str]) -> None:
+    record = measured[0].read(measured[1])
+    told = path_of(launched(record, "harness-check-vllm"))
+    assert (told.compute_dtype, told.quantization_kv_cache) == ("bfloat16", "BF16")
+    assert (told.tensor_parallel, told.speculative_decoding, told.tool_parser) == (1, "off", "none")
+    assert (told.chat_template_sha256, told.chat_template_kwargs) == ("ab" * 32, "none")
+    assert told.grammar_backend is None  # left to the engine, and not shown
+    assert told.settings.keys() & {"tensor_parallel", "speculative", "grammar_backend", "name"} == set()
+    seen = path_of(launched(record, "harness-check-vllm", compute_dtype="float32", grammar_backend="xgrammar"))
+    assert (seen.compute_dtype, seen.grammar_backend) == ("float32", "xgrammar")
+
+
+def test_two_engines_are_told_apart_part_by_part(measured: tuple[EvidenceStore, str]) -> None:
+    record = measured[0].read(measured[1])
+    llama, vllm = (path_of(launched(record, plan)) for plan in ("harness-check", "harness-check-vllm"))
+    assert llama.compute_dtype == llama.grammar_backend == llama.tool_parser == "own of llama.cpp"
+    assert (llama.tensor_parallel, llama.speculative_decoding) == (1, "off")
+    found = contrast(llama, vllm)
+    assert (found.kind, found.unrecorded) == (ContrastClass.NOT_ATTRIBUTABLE, ())  # both differ, and all of it is known
+    assert {"engine", "weights_sha256", "quantization_kv_cache", "compute_dtype"} <= set(found.differs)
+    assert "chat_template_sha256" not in {*found.differs, *found.open}
+    alike = llama.model_copy(
+        update={name: getattr(vllm, name) for name in QUANTIZATION_FIELDS}
+    )  # the same numbers in the same formats
+    found = contrast(alike, vllm)
+    assert (found.kind, found.unrecorded) == (ContrastClass.ENGINE_PATH, ())
+    assert "grammar_backend" in found.open  # shown by one of them, but the engine path differs anyway
 
 
 def test_an_engine_on_a_host_the_lab_cannot_look_into_is_a_harness_check(measured: tuple[EvidenceStore, str]) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from lab.errors import QualityError
-from lab.quality.arms import Ending, compare_arms, ending
+from lab.params import PARAMS_FOLDER
+from lab.quality.arms import Ending, arms_of, compare_arms, ending
 from lab.quality.replies import QualityItem
+from lab.quality.suite import load_suite
 from lab.records import Outcome, Unscored
 
 SCHEMA: dict[str, Any] = {"type": "object", "required": ["n"]}
@@ -58,6 +60,19 @@ def test_a_constraint_that_repairs_one_item_loses_one_and_adds_two_seconds() -> 
     assert (found.gained, found.lost, found.repeats_differ) == (("b",), ("c",), 1)
     assert (found.timed, found.added_latency_s, found.added_tokens) == (2, 2.0, 5.0)
     assert found.added_s_per_token == pytest.approx(0.1)  # 3/10 - 1/10 and 4/20 - 2/10
+
+
+def test_a_suite_that_asks_free_constrained_and_free_again_is_compared() -> None:
+    suite = load_suite(PARAMS_FOLDER / "quality" / "structured")
+    items = tuple(
+        item(one.id, "{}", 0, task=task.name, latency_s=2.0 if task.name == "constrained" else 1.0)
+        for task in suite.tasks
+        for one in task.items
+    )
+    found = arms_of(suite, items)
+    assert found is not None
+    assert (found.constrained.task, found.timed, found.added_latency_s) == ("constrained", 41, 1.0)
+    assert arms_of(load_suite(PARAMS_FOLDER / "quality" / "smoke-mini"), ()) is None
 
 
 def test_nothing_timed_and_nothing_counted_is_none_and_not_zero() -> None:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.quality.coverage import no_verdict
-from lab.records import TaskScore, Unscored
-
-
-def covered(scored: int, n: int) -> TaskScore:
-    unscored = {Unscored.EMPTY: n - scored} if scored < n else {}
-    score = scored / n if scored else None
-    answered = 1.0 if scored else None
-    return TaskScore(task="t", metric="m", n=n, unscored=unscored, score=score, answered_score=answered, stderr=None)
+from lab.quality.coverage import NoVerdict, is_low, no_verdict
 
 
 @pytest.mark.parametrize(
@@ -21,12 +13,17 @@ def covered(scored: int, n: int) -> TaskScore:
         (100, 100, None),
         (98, 98, None),
         (99, 98, None),  # 0.99 - 0.98 is more than 0.01 in binary fractions
-        (100, 98, "coverage-differs"),
-        (97, 97, "coverage-low"),
-        (100, 97, "coverage-low"),
-        (0, 100, "coverage-low"),
+        (100, 98, NoVerdict.COVERAGE_APART),
+        (97, 97, NoVerdict.COVERAGE_LOW),
+        (100, 97, NoVerdict.COVERAGE_LOW),
+        (0, 100, NoVerdict.NO_ITEM),
     ],
 )
-def test_verdict_needs_two_coverages_that_are_high_and_alike(one: int, other: int, reason: str | None) -> None:
-    assert no_verdict(covered(one, 100), covered(other, 100)) == reason
-    assert no_verdict(covered(other, 100), covered(one, 100)) == reason
+def test_verdict_needs_two_coverages_that_are_high_and_alike(one: int, other: int, reason: NoVerdict | None) -> None:
+    assert no_verdict(100, 100 - one, 100 - other, min(one, other)) is reason
+    assert no_verdict(100, 100 - other, 100 - one, min(one, other)) is reason
+
+
+@pytest.mark.parametrize(("items", "unscored", "low"), [(100, 2, False), (100, 3, True), (50, 1, False), (49, 1, True)])
+def test_one_side_alone_can_be_too_low(items: int, unscored: int, low: bool) -> None:
+    assert is_low(items, unscored) is low

@@ -12,7 +12,7 @@ import pytest
 
 from lab.quality import QualityItem, load_suite, run_suite
 from lab.quality.replies import Echo, read_echo
-from lab.records import Capabilities, Check, Outcome, QualityResult, TaskScore, Unscored
+from lab.records import Capabilities, Check, Lack, Lane, Outcome, QualityResult, TaskScore, Unscored
 
 from .fake_engine import CharTokenizer, Exchange, FakeEngine, Script, completion, echo, serve
 from .small_suite import SAMPLING, Write
@@ -265,23 +265,25 @@ def test_greedy_needs_the_likeliest_tokens(write_suite: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "lack", "words"),
     [
-        ({"capabilities": None}, "needs 'echo' of the engine, which was not probed"),
-        ({"capabilities": Capabilities(checks=())}, "was not probed"),
+        ({"capabilities": None}, Lack.ECHO_NOT_PROBED, "needs 'echo' of the engine, which was not probed"),
+        ({"capabilities": Capabilities(checks=())}, Lack.ECHO_NOT_PROBED, "was not probed"),
         (
             {"capabilities": Capabilities(checks=(Check(name="echo", result="fail", detail="3 of 4 entries"),))},
+            Lack.ECHO_BROKEN,
             "needs 'echo', which the engine does not keep: 3 of 4 entries",
         ),
         (
             {"capabilities": Capabilities(checks=(Check(name="echo", result="not-exposed", detail="HTTP 404"),))},
+            Lack.ECHO_NOT_EXPOSED,
             "does not expose: HTTP 404",
         ),
-        ({"tokenizer": None}, "needs token ids, and the model's tokenizer is not at hand"),
+        ({"tokenizer": None}, Lack.NO_TOKENIZER, "needs token ids, and the model's tokenizer is not at hand"),
     ],
 )
 def test_what_the_engine_cannot_do_is_not_asked_and_says_why(
-    write_suite: Write, changes: dict[str, Any], words: str
+    write_suite: Write, changes: dict[str, Any], lack: Lack, words: str
 ) -> None:
     steps: list[tuple[int, int]] = []
     chat = {"output": "completion", "metric": "number_match", "max_tokens": 4}
@@ -292,6 +294,8 @@ def test_what_the_engine_cannot_do_is_not_asked_and_says_why(
     assert len(engine.seen) == 1
     assert (letters.n, letters.score, letters.answered_score, letters.attempts) == (10, None, None, 0)
     assert letters.unscored == {Unscored.NOT_SUPPORTED: 10}
+    assert (letters.lack, sums.lack) == (lack, None)
+    assert (letters.lane, sums.lane) == (Lane.TOKENS, Lane.TEXT)
     assert words in str(letters.reason)
     assert items[0].error == f"not asked: {letters.reason}"
     assert (sums.score, sums.reason, result.incomplete) == (1.0, None, None)

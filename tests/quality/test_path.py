@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from lab.quality.path import QUANTIZATION_FIELDS, ContrastClass, Lane, QualityPath, contrast, enters
+from lab.quality.path import QUANTIZATION_FIELDS, ContrastClass, QualityPath, contrast, enters
+from lab.records import Lane
 from lab.spec import LaunchProfile
 
 SHA = "ab" * 32
@@ -97,8 +98,19 @@ def test_engine_and_quantization_together_are_not_attributable() -> None:
 @pytest.mark.parametrize("engine", ["P", "Q"])
 def test_a_field_that_one_side_did_not_record_is_named_and_decides_nothing(field: str, engine: str) -> None:
     found = contrast(path(), path(**{field: None, "engine": engine}))
-    assert (found.kind, found.unrecorded) == (ContrastClass.NOT_ATTRIBUTABLE, (field,))
-    assert contrast(path(**{field: None, "engine": engine}), path()).unrecorded == (field,)
+    turned = contrast(path(**{field: None, "engine": engine}), path())
+    if engine == "Q" and field not in QUANTIZATION_FIELDS:
+        # the engine path differs whatever this part of it is
+        assert (found.kind, found.differs, found.open) == (ContrastClass.ENGINE_PATH, ("engine",), (field,))
+        assert (turned.kind, turned.open) == (found.kind, found.open)
+    else:
+        assert (found.kind, found.unrecorded) == (ContrastClass.NOT_ATTRIBUTABLE, (field,))
+        assert turned.unrecorded == (field,)
+
+
+def test_a_part_nobody_recorded_hides_nothing_behind_other_numbers() -> None:
+    found = contrast(path(), path(grammar_backend=None, quantization_kv_cache="FP8"))
+    assert (found.kind, found.unrecorded) == (ContrastClass.NOT_ATTRIBUTABLE, ("grammar_backend",))
 
 
 def test_a_setting_left_to_the_engine_on_one_side_is_not_recorded() -> None:
@@ -109,7 +121,7 @@ def test_a_setting_left_to_the_engine_on_one_side_is_not_recorded() -> None:
 def test_one_program_resolves_one_launch_to_one_value() -> None:
     found = contrast(path(compute_dtype=None, attention_backend=None), path(compute_dtype=None, attention_backend=None))
     assert found.kind is ContrastClass.REPEAT
-    assert found.neither == ("compute_dtype", "attention_backend")
+    assert found.open == ("compute_dtype", "attention_backend")
 
 
 @pytest.mark.parametrize("other", [{"engine": "Q"}, {"engine_version": "1.1"}])
@@ -117,7 +129,7 @@ def test_two_programs_may_hide_a_format_nobody_recorded(other: dict[str, str]) -
     found = contrast(path(compute_dtype=None), path(compute_dtype=None, **other))
     assert (found.kind, found.unrecorded) == (ContrastClass.NOT_ATTRIBUTABLE, ("compute_dtype",))
     engine_part = contrast(path(attention_backend=None), path(attention_backend=None, **other))
-    assert (engine_part.kind, engine_part.neither) == (ContrastClass.ENGINE_PATH, ("attention_backend",))
+    assert (engine_part.kind, engine_part.open) == (ContrastClass.ENGINE_PATH, ("attention_backend",))
 
 
 def test_an_engine_that_does_not_say_its_version_is_never_a_repeat() -> None:
@@ -149,3 +161,22 @@ def test_a_path_holds_nothing_that_may_not_be_published() -> None:
 )
 def test_a_difference_enters_behind_the_last_lane_that_agrees(lanes: dict[Lane, bool], where: tuple[Lane, ...]) -> None:
     assert enters(lanes) == where
+
+
+@pytest.mark.parametrize(
+    ("lanes", "prompts", "where"),
+    [
+        ({Lane.TEXT: False}, {Lane.TEXT: True}, (Lane.TOKENS,)),
+        ({Lane.TEXT: False}, {Lane.TEXT: False}, (Lane.TEXT,)),
+        ({Lane.CHAT: False}, {Lane.CHAT: False}, (Lane.TEXT, Lane.CHAT)),
+        ({Lane.GRAMMAR: False}, {Lane.GRAMMAR: True}, (Lane.TOKENS, Lane.PARSER, Lane.GRAMMAR)),
+        # nothing else remains: a template as long as the other is not the same one
+        ({Lane.TOKENS: True, Lane.TEXT: True, Lane.CHAT: False}, {Lane.CHAT: True}, (Lane.CHAT,)),
+        # what other lanes count says nothing about the one that differs
+        ({Lane.TEXT: False, Lane.CHAT: False}, {Lane.CHAT: True}, (Lane.TOKENS, Lane.TEXT)),
+    ],
+)
+def test_prompts_counted_equally_long_leave_out_what_makes_a_prompt(
+    lanes: dict[Lane, bool], prompts: dict[Lane, bool], where: tuple[Lane, ...]
+) -> None:
+    assert enters(lanes, prompts) == where

@@ -12,6 +12,7 @@ import pytest
 from lab.errors import LabError, QualityError, UnknownKey
 from lab.quality import load_suite
 from lab.quality.suite import Output
+from lab.records import Lane
 
 from .small_suite import SUMS, Write
 
@@ -49,6 +50,17 @@ def test_smoke_is_sound() -> None:
     for task in tasks.values():
         shown = {example.question for example in task.config.examples}
         assert not shown & {item.question for item in task.items}
+
+
+def test_a_task_knows_its_lane_and_a_suite_how_much_it_asks() -> None:
+    smoke = load_suite(SMOKE_MINI.with_name("smoke"))
+    assert {task.name: task.config.lane for task in smoke.tasks} == {
+        "arithmetic": Lane.CHAT, "json-schema": Lane.GRAMMAR, "needle": Lane.CHAT, "echo": Lane.TEXT,
+        "choice": Lane.TOKENS, "continuation": Lane.TOKENS, "perplexity": Lane.TOKENS,
+    }  # fmt: skip
+    assert smoke.requests == 50 + 10 + 6 + 20 + 30 * 4 + 8 + 14
+    assert smoke.needs_context == 2048
+    assert load_suite(SMOKE_MINI).needs_context == 161  # the longest answer, and at least a token of prompt
 
 
 def _line(**changes: Any) -> list[Any]:

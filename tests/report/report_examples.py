@@ -119,6 +119,28 @@ def task(name: str, score: float | None, unscored: dict[str, int] | None = None)
     }
 
 
+def arms(**changes: Any) -> dict[str, Any]:
+    """A constraint that repairs 6 of 41 items, costs 1 and takes 12 ms; `changes` replace whole fields."""
+
+    def arm(task: str, accuracy: float, **endings: int) -> dict[str, Any]:
+        return {"task": task, "endings": endings, "field_accuracy": accuracy}
+
+    return {
+        "items": 41,
+        "free": arm("free", 0.5, valid=30, invalid=9, truncated=2),
+        "constrained": arm("constrained", 0.61, valid=38, truncated=1, refused=2),
+        "free_again": arm("free-again", 0.51, valid=31, invalid=8, truncated=2),
+        "gained": 6,
+        "lost": 1,
+        "repeats_differ": 3,
+        "timed": 36,
+        "added_latency_s": 0.0124,
+        "added_tokens": -1.5,
+        "added_s_per_token": 0.00031,
+        **changes,
+    }
+
+
 def run(engine: str = "P", profile: str = "base", launch: str = "1", **changes: Any) -> PublicRun:
     """A synthetic run of a stand-in engine; `changes` replace whole fields."""
     plain: dict[str, Any] = {
@@ -341,6 +363,15 @@ LATE = {"code": "schedule-lag", "value": 0.31, "limit": 0.05}
 SLO = {"ttft_s": 0.5, "tpot_s": 0.05}
 
 
+def lacking() -> dict[str, Any]:
+    """A suite of which two tasks are not supported and a third has cut answers."""
+    whole = task("facts", 0.625, {"truncated": 2}) | {"finish_reasons": {"stop": 8, "length": 2}, "lane": "chat"}
+    choice = task("choice", None, {"not_supported": 10}) | {"lack": "echo-broken", "lane": "tokens"}
+    bits = task("perplexity", None, {"not_supported": 10}) | {"lack": "no-tokenizer", "lane": "tokens"}
+    plain = {"suite": "smoke", "version": "1.1.0", "suite_sha256": sha("smoke"), "lm_eval_version": "0.4.13"}
+    return plain | {"tasks": [whole, choice, bits, task("sums", 0.4)]}
+
+
 def open_edition() -> tuple[PublicRun, ...]:
     """Every arrival law, an invalid level, every concern, an SLO, JSON answers, two certificates and none."""
     every = (
@@ -373,8 +404,10 @@ def open_edition() -> tuple[PublicRun, ...]:
             with_goodput(open_level(2.5, 80.0, 0.052), 2.29), with_goodput(open_level(5, 157.0, 0.072), 4.4), late]),
         run("Q", "even", workload=constant, certificate=other, levels=[
             open_level(0.5, 15.9, concerns=[every[0]]), open_level(100, 2140.0, 0.4, concerns=every[1:4])]),
-        run("Q", "schemas", workload=schema, levels=[
+        run("Q", "schemas", workload=schema, arms=arms(), levels=[
             level(512, 3300.0, 0.8, concerns=every, structured=counts)]),
+        run("Q", "untimed", arms=arms(timed=0, added_latency_s=None, added_tokens=None, added_s_per_token=None),
+            quality=lacking()),
         instrument_run(
             run_id=run_id("open check"), workload=open_workload("poisson", 50), certificate=own,
             instrument=[instrument_level(None, 50.0, client_rss_mib=None, gap_error_s=summary(None))]),

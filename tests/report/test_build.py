@@ -319,6 +319,30 @@ def test_certificates_are_printed_once_each_and_runs_without_one_say_so(lang: st
     assert t("missing") in " ".join(rows("open", "instrument-table", lang))
 
 
+def test_quality_says_coverage_how_answers_ended_and_what_is_not_supported_there() -> None:
+    found = {row.split(" Q untimed ")[-1]: row for row in rows("open", "quality-table", "en") if "untimed" in row}
+    assert any(
+        "0.625" in row and "80.0 % under 98 %: no verdict truncated 2 Ended: length 2, stop 8" in row
+        for row in found.values()
+    )
+    assert any("choice — not supported there: the engine does not give the likelihood" in row for row in found.values())
+    assert any("perplexity — not supported there: the tokenizer" in row for row in found.values())
+    assert any("sums 0.400" in row and "100.0 % none" in row for row in found.values())
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_what_a_constraint_adds_has_three_askings_and_a_sentence(lang: str) -> None:
+    t = messages(lang)
+    table = rows("open", "arms-table", lang)
+    assert len(table) == 1 + 2 * 4
+    for key, row in zip(("arm-free", "arm-constrained", "arm-free-again"), table[1:4], strict=True):
+        assert f"{t(key)} 3" in row  # its first count
+    assert "38 0 1 2 0 0.610" in table[2]
+    assert t("arms-latency", timed="36", added="+12.4") in table[4]
+    assert t("arms-untimed") in table[8]
+    assert "arms-table" not in page("synthetic", lang).ids
+
+
 def readings(lang: str) -> dict[str, str]:
     """The sentence under each row, by what the row says behind the label: class, fields, task, numbers."""
     plain = rows("synthetic", "contrasts-table", lang)[1:]

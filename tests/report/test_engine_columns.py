@@ -42,7 +42,7 @@ def test_every_launchable_engine_of_the_comparison_has_a_column_and_both_of_trtl
 
 def test_both_ways_to_serve_stand_in_the_column_of_the_engine() -> None:
     runs = (bare("trtllm"), bare("trtllm-engine"), bare("vllm"))
-    table = comparison_table(runs, {one.run_id: () for one in runs}, EN)
+    table = comparison_table(runs, {run.run_id: () for run in runs}, EN)
     column = [entry.key for entry in ON_TABLE].index("trtllm")
     # unmeasured columns (sglang, atlas) are one cell that spans the rows below the first
     links = table.rows[-1].cells[1 + column]

@@ -20,9 +20,10 @@ from lab.explain.flips import Flip
 from lab.explain.path import Answer, End
 from lab.match import Kind, Result, Topic
 from lab.publish.evidence import PublicPreparation, PublicRun
-from lab.quality.paired import NonInferiority, NoVerdict
-from lab.quality.path import ContrastClass, Lane
-from lab.records import Concern, ConcernCode, EvidenceGrade, How, Outcome, Structured, Unscored
+from lab.quality.coverage import NoVerdict
+from lab.quality.paired import NonInferiority
+from lab.quality.path import ContrastClass
+from lab.records import Concern, ConcernCode, EvidenceGrade, How, Lack, Lane, Outcome, Structured, Unscored
 from lab.report.build import LIMITS, SECTIONS, TERMS
 from lab.report.checklist import Question
 from lab.report.engine_cards import PARTS
@@ -99,6 +100,7 @@ def families() -> set[str]:
     keys |= {f"contrast-reads-{kind.value}" for kind in ContrastClass if kind is not ContrastClass.NOT_ATTRIBUTABLE}
     keys |= {f"contrast-verdict-{one.value}" for one in NonInferiority}
     keys |= {f"contrast-no-{one.value}" for one in NoVerdict if one is not NoVerdict.NO_ITEM}
+    keys |= {f"lack-{lack.value}" for lack in Lack}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
     keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
