@@ -521,7 +521,7 @@ server-late = Server late by itself, ms
 ## Charts
 
 charts = Charts
-chart-note = One launch profile keeps its colour and its marker in every chart.
+chart-note = An engine keeps its colour and its marker in every chart and every week; profiles of one engine differ in their markers, and where only one engine is drawn, in their colours too.
 chart-data = The data of this chart
 chart-empty = No chart: there are no values to draw.
 chart-throughput = { $arrival ->

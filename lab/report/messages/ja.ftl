@@ -508,7 +508,7 @@ server-late = サーバ自身の遅れ、ms
 ## 図
 
 charts = 図
-chart-note = 同じ起動プロファイルは、どの図でも同じ色と同じ印です。
+chart-note = 同じエンジンは、どの図でも、どの週でも同じ色と同じ印です。1 つのエンジンの起動プロファイルは印で区別し、そのエンジンだけの図では色も変えます。
 chart-data = この図のデータ
 chart-empty = 描く値がないため、図はありません。
 chart-throughput = { $arrival ->
