@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
 from lab.errors import LabError
+from lab.terminal import PlainConsole
 from lab.version import __version__
 
 if TYPE_CHECKING:
@@ -59,14 +59,29 @@ class LaunchForm(StrEnum):
     PODMAN = "podman"
 
 
+class TimeUnit(StrEnum):
+    """Unit of the times in somebody else's file."""
+
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+
+
+class ExportForm(StrEnum):
+    """Whose file a run is written as."""
+
+    VLLM_BENCH = "vllm-bench"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
 class Layout(StrEnum):
     """How weights lie on the disk."""
 
     HF = "hf"
 
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = PlainConsole(highlight=False)
+err = PlainConsole(stderr=True, highlight=False)
 
 RunsDir = Annotated[
     Path | None, typer.Option("--runs-dir", metavar="D", help="Folder of the bundles [default: $LAB_RUNS, else runs/]")
@@ -89,8 +104,23 @@ def _root(
 
 
 @app.command()
-def plan(params: Params) -> None:
+def plan(
+    params: Params,
+    handout: Annotated[
+        bool, typer.Option("--handout", help="Print the sheet for the meeting instead: fixed columns, cells empty")
+    ] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="With --handout: as PDF too")] = False,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="D", help="With --handout [default: reports/handout-PLAN-planned]")
+    ] = None,
+    lang: Annotated[str, typer.Option("--lang", help="With --handout: en, ja or all")] = "all",
+) -> None:
     """Show the run plan, the fixed columns and every problem, before anything starts."""
+    if handout:
+        _hand_out_plan(params, folder, _langs(lang), pdf)
+        return
+    if pdf or folder is not None:
+        raise LabError("--pdf and --out go with --handout", "add --handout")
     from lab.environment import capture
     from lab.plan import find_problems, load_plan, load_suite_of
     from lab.showing import ladder_words, suite_words, support_words
@@ -194,19 +224,169 @@ def report(
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
-    from lab.report.build import build_pages
+    from lab.report.apart import apart
     from lab.report.path import path_json, read_rules
 
     if decision and not facts:
         raise LabError("--decision goes with --facts: a decision is walked with what a team states")
     rules = read_rules(facts, decision) if facts else None
 
+    pages = apart("lab.report.build:build_pages")
+
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
-        return {**build_pages(runs, langs, contrasts, paths), **path_json(paths)}
+        return {**pages(runs, langs, contrasts, paths), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
+    _say_who(target, target.parent)
+
+
+def _say_who(folder: Path, archive: Path) -> None:
+    """Name the key of the pseudonyms, and warn of machines that only one edition of the archive shows."""
+    from lab.publish.identity import open_namer, unique_machines
+
+    namer = open_namer()
+    if namer.uses_key:
+        out.print(f"pseudonyms: key {namer.key_id}")
+    for machine in unique_machines(folder, archive):
+        err.print(
+            f"note: no other edition in {archive} shows {machine.accelerator or 'no GPU'}, {machine.cpu_cores} cores, "
+            f"{machine.memory_gib} GiB: whoever knows such a machine knows whose it is. "
+            "identity.machine: class in params/publish.yaml says less",
+            soft_wrap=True,
+        )
+
+
+@app.command()
+def gate(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders about to be published")],
+    private: Annotated[
+        list[Path] | None,
+        typer.Option("--private", metavar="FILE", help="A text none of whose lines may be in them; JSON lines too"),
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Look for everything identifying in what is about to be published, however it is packed or written.
+
+    Exit code 0: nothing was found; 2: something was, or the question could not be asked.
+    """
+    from lab.errors import LeakFound
+    from lab.evidence import open_store
+    from lab.publish.gate import look_through
+    from lab.publish.private import facts_of_files, private_facts
+
+    store = open_store(runs_dir)
+    run_ids = store.run_ids()
+    facts = private_facts(store, run_ids, facts_of_files(private or ()))
+    looked = look_through(paths, facts)
+    for finding in looked.findings:
+        out.print(f"{finding}", markup=False, soft_wrap=True)
+    ratio = looked.looked_s / max(looked.read_s, 1e-6)
+    out.print(
+        f"{looked.files} files, {looked.size_bytes / 1e6:.2f} MB, held against {len(facts)} private values of "
+        f"{len(run_ids)} bundles and this machine: {looked.looked_s:.1f} s, {ratio:.0f} times plain reading",
+        soft_wrap=True,
+    )
+    if looked.findings:
+        raise LeakFound(f"{len(looked.findings)} places would identify this site", "take them out, then ask again")
+    out.print("nothing identifying was found")
+
+
+@app.command()
+def publish(
+    week: Annotated[
+        str | None, typer.Option("--week", metavar="WEEK", help="For instance 2026-W49 [default: the newest one due]")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build and gate everything, write nothing")] = False,
+    params: Annotated[
+        Path | None, typer.Option("--params", metavar="FILE", help="[default: params/publish.yaml]")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/]")] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
+    from datetime import UTC, datetime
+
+    from lab.evidence import open_store
+    from lab.params import PARAMS_FOLDER
+    from lab.publish.archive import path_of
+    from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
+    from lab.publish.weekly import Pages, only_one, publish_week
+    from lab.report.apart import apart
+    from lab.showing import describe_edition
+
+    file, now = params or PUBLISH_FILE, datetime.now(UTC)
+    found = read_publish_file(file)
+    wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
+    target = folder or PARAMS_FOLDER.parent / "reports"
+    build = apart("lab.report.build:build_pages")
+    pages = Pages(
+        match=lambda runs, contrasts: build(runs, contrasts=contrasts),
+        front=apart("lab.report.weekly:front_pages"),
+        archive=apart("lab.report.weekly:archive_pages"),
+    )
+    with only_one(target) as alone:
+        if not alone:
+            out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
+            return
+        done = publish_week(
+            open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
+        )
+    describe_edition(done, target, dry_run, out)
+    _say_who(target / path_of(done.edition.name), target)
+
+
+@app.command("handout")
+def hand_out_runs(
+    run_ids: Annotated[list[str], typer.Argument(metavar="RUN_ID...")],
+    pdf: Annotated[bool, typer.Option("--pdf", help="As PDF too")] = False,
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/handout-PLAN]")] = None,
+    lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
+    runs_dir: RunsDir = None,
+) -> None:
+    """Make the handout of a meeting: the fixed columns, then one page per run_id, through the leak gate."""
+    from lab.evidence import open_store
+    from lab.params import PARAMS_FOLDER
+    from lab.publish.gate import private_facts
+    from lab.publish.handout import Papers, hand_out, public_runs
+    from lab.report.handout import handout_files, sheets_of
+
+    langs, store, chosen = _langs(lang), open_store(runs_dir), tuple(dict.fromkeys(run_ids))
+    public, evidence = public_runs(store, chosen)
+    pages, readable = handout_files(sheets_of(public), langs, paper=pdf)
+    target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
+    _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
+
+
+def _hand_out_plan(params: Path, folder: Path | None, langs: tuple[str, ...], pdf: bool) -> None:
+    """The sheets of a plan's matches before they are measured."""
+    from lab.evidence import open_store
+    from lab.params import PARAMS_FOLDER
+    from lab.plan import load_plan
+    from lab.publish.gate import private_facts
+    from lab.publish.handout import Papers, hand_out
+    from lab.report.handout import handout_files, planned_sheet
+
+    loaded = load_plan(params)
+    sheets = [planned_sheet(group.match_id, group.specs) for group in loaded.groups]
+    pages, readable = handout_files(sheets, langs, paper=pdf)
+    target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{loaded.name}-planned"
+    _say_files(hand_out(Papers(pages, readable), target, private_facts(open_store(), ())))
+
+
+def _say_files(paths: Sequence[Path]) -> None:
+    from lab.params import shown
+
+    for path in paths:
+        out.print(shown(path), soft_wrap=True)
+
+
+def _langs(lang: str) -> tuple[str, ...]:
+    """The languages an option names."""
+    if lang not in ("en", "ja", "all"):
+        raise LabError(f"--lang is en, ja or all, got '{lang}'")
+    return ("en", "ja") if lang == "all" else (lang,)
 
 
 @app.command()
@@ -272,10 +452,23 @@ def runs(runs_dir: RunsDir = None) -> None:
             f"{status.started_at:%Y-%m-%d %H:%M:%S}",
             escape(note),
         )
+    for run_id in store.imported_ids():
+        from lab.imports import read_imported
+        from lab.showing_imported import short_words
+
+        try:
+            record = read_imported(store, run_id)
+        except EvidenceError as problem:
+            table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
+            continue
+        damage = store.verify(run_id)
+        when = f"{record.imported_at:%Y-%m-%d %H:%M:%S}"
+        note = f"damaged: {damage[0]}" if damage else f"imported then; {record.source.tool} {record.source.file}"
+        table.add_row(run_id, "imported", "", escape(short_words(record).partition(" (")[0]), "", when, escape(note))
     if not table.row_count:
         out.print(f"no runs in {store.root}. Next: lab run params/harness-check.yaml", soft_wrap=True)
         return
-    Console(highlight=False, width=max(out.width, 150)).print(table)
+    PlainConsole(highlight=False, width=max(out.width, 150)).print(table)
 
 
 @app.command()
@@ -285,6 +478,12 @@ def show(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: Run
     from lab.showing import describe_run
 
     store = open_store(runs_dir)
+    if store.is_imported(run_id):
+        from lab.imports import read_imported
+        from lab.showing_imported import describe_imported
+
+        describe_imported(read_imported(store, run_id), store.verify(run_id), out)
+        return
     describe_run(store, run_id, out)
 
 
@@ -306,23 +505,146 @@ def verify(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: R
 @app.command("match")
 def match_runs(
     run_ids: Annotated[list[str], typer.Argument(metavar="RUN_ID...")],
+    lang: Annotated[str, typer.Option("--lang", help="en or ja: the language of what records betray")] = "en",
     runs_dir: RunsDir = None,
 ) -> None:
     """Say whether runs may stand side by side; every reason why not, in the order in which to fix them.
 
+    Imported records are compared by what they say and by what their counts and times betray; runs of the lab by what
+    was asked and read back, and by the same counts and times.
     Exit code 0: they may, footnotes or not; 1: they may not; 2: the question could not be asked.
     """
+    from lab.betray import betray, trace_of_import, trace_of_run, unknown
     from lab.evidence import open_store
+    from lab.imports import read_imported
     from lab.match import match, refusals, side_of
     from lab.publish.projection import grade_of
     from lab.showing import describe_match
+    from lab.showing_imported import describe_betrayed, short_words
+
+    if lang not in ("en", "ja"):
+        raise LabError(f"--lang is en or ja, got '{lang}'")
+    store = open_store(runs_dir)
+    chosen = tuple(dict.fromkeys(run_ids))
+    others = {run_id: read_imported(store, run_id) for run_id in chosen if store.is_imported(run_id)}
+    own = {run_id: store.read(run_id) for run_id in chosen if run_id not in others}
+    refused = False
+    if own and (len(own) > 1 or not others):
+        found = match([side_of(record, grade_of(record)[0]) for record in own.values()])
+        describe_match(found, tuple(own), out, lang)
+        refused = bool(refusals(found))
+    traces = [
+        trace_of_import(others[run_id])
+        if run_id in others
+        else trace_of_run(own[run_id], store.requests(run_id), grade_of(own[run_id])[0])
+        for run_id in chosen
+    ]
+    betrayed = betray(traces)
+    if others or betrayed:
+        words = [
+            (run_id, short_words(others[run_id]) if run_id in others else f"{own[run_id].spec.engine} (measured here)")
+            for run_id in chosen
+        ]
+        describe_betrayed(betrayed, unknown(traces), words, lang, out)
+    if refused or any(one.refuses for one in betrayed):
+        raise typer.Exit(1)
+
+
+@app.command("import")
+def import_records(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="vllm-bench or inference-atlas")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Result files, or folders of them")],
+    unit: Annotated[
+        TimeUnit | None, typer.Option("--unit", help="Of times whose unit the file leaves open: s or ms")
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option("--licence", help="Licence of the data where the file states none, e.g. CC-BY-4.0")
+    ] = None,
+    credit: Annotated[
+        str | None, typer.Option("--credit", help="Whom the licence wants named, e.g. 'Somebody (a site)'")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Bring in what others measured: graded imported, private, without a claim, until it is measured again."""
+    from lab.evidence import open_store
+    from lab.imports import import_files
+    from lab.showing_imported import describe_kept
+
+    kept = import_files(
+        open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence, credit=credit
+    )
+    describe_kept(kept, out)
+
+
+@app.command("export")
+def export_run(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
+    as_: Annotated[ExportForm, typer.Option("--as", help="vllm-bench, or one row a request as csv or parquet")],
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .csv, .parquet]")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Write a measured run as a file of others, so that they can check it with their own tools."""
+    from lab.evidence import open_store, write_atomically
+    from lab.export import export
+
+    target = path or Path(f"{run_id}.{'json' if as_ is ExportForm.VLLM_BENCH else as_.value}")
+    _require_folder(target)
+    payload = export(open_store(runs_dir), run_id, as_.value)
+    write_atomically(target, payload)
+    out.print(f"{target}: {len(payload):,} bytes", soft_wrap=True)
+
+
+@app.command("imported")
+def imported_page(
+    run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: every record")] = None,
+    lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
+    folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/imported]")] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Build the page of imported records: source, licence, use, and why they do not stand side by side."""
+    from lab.evidence import open_store
+    from lab.imports import all_imported
+    from lab.params import PARAMS_FOLDER, shown
+    from lab.publish.imported import publish_imports
+    from lab.report.imported import build_imported
+
+    if lang not in ("en", "ja", "all"):
+        raise LabError(f"--lang is en, ja or all, got '{lang}'")
+    store = open_store(runs_dir)
+    chosen = tuple(dict.fromkeys(run_ids or (one.run_id for one in all_imported(store))))
+    if not chosen:
+        raise LabError(f"no imported record in {store.root}", "lab import KIND PATH")
+    langs = ("en", "ja") if lang == "all" else (lang,)
+    target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
+    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs)):
+        out.print(shown(path), soft_wrap=True)
+
+
+@app.command("remeasure")
+def remeasure(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="An imported record")],
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="ENGINE", help="The engine it is set against")
+    ] = None,
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="F", help="[default: params/remeasure-RUN_ID.yaml]")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Write the plan that would measure an imported record again here; what it does not say becomes a question."""
+    from lab.evidence import open_store
+    from lab.imports import read_imported
+    from lab.params import PARAMS_FOLDER, shown
+    from lab.remeasure import write_plan
+    from lab.showing_imported import describe_questions
 
     store = open_store(runs_dir)
-    records = [store.read(run_id) for run_id in dict.fromkeys(run_ids)]
-    found = match([side_of(record, grade_of(record)[0]) for record in records])
-    describe_match(found, tuple(record.run_id for record in records), out)
-    if refusals(found):
-        raise typer.Exit(1)
+    if not store.is_imported(run_id):
+        raise LabError(f"{run_id} was measured with the lab: its plan is there already", f"lab show {run_id}")
+    target = path or PARAMS_FOLDER / f"remeasure-{run_id}.yaml"
+    describe_questions(shown(target), write_plan(read_imported(store, run_id), target, against=against), out)
 
 
 @engines_app.callback(invoke_without_command=True)

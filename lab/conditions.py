@@ -148,6 +148,7 @@ _ONE_FORMAT = {
     "fp32": "f32",
     "fp8_e4m3": "fp8",
     "float8_e4m3": "fp8",
+    "float8_e4m3fn": "fp8",
 }
 """Spellings of one number format."""
 

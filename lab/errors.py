@@ -4,6 +4,7 @@
     ├── ParamsError             a params file or an argument says something the lab cannot follow
     │   ├── UnknownKey          a key nobody knows, with the nearest known one
     │   ├── UndecidedPlan       something that has no default was left out
+    │   ├── OpenQuestions       a plan still asks the analyst something
     │   └── TooManyVaried       more than one thing differs between the runs of a plan
     ├── ModelError              a model file is missing, damaged or not the one that was named
     ├── EngineError             an engine could not be launched or reached
@@ -15,7 +16,8 @@
     ├── EndpointError           a URL does not answer like an OpenAI-compatible server
     ├── EvidenceError           a bundle cannot be read, written or trusted
     │   ├── RunNotFound         no bundle has this run_id
-    │   └── EvidenceDamaged     a file is missing or its digest differs
+    │   ├── EvidenceDamaged     a file is missing or its digest differs
+    │   └── ImportRefused       somebody else's file is not what it was said to be, or cannot be read
     ├── QualityError            a quality suite is malformed or could not be run
     │   └── NotLocked           its data come from a hub and were never fetched
     └── LeakFound               something identifying would have been published
@@ -64,6 +66,10 @@ class UndecidedPlan(ParamsError):
     """A decision that has no default was left out of the plan."""
 
 
+class OpenQuestions(ParamsError):
+    """Values of a plan are still questions for the analyst."""
+
+
 class TooManyVaried(ParamsError):
     """More than one thing differs between runs that are to stand side by side."""
 
@@ -110,6 +116,10 @@ class RunNotFound(EvidenceError):
 
 class EvidenceDamaged(EvidenceError):
     """A file of a bundle is missing or its digest differs from the manifest."""
+
+
+class ImportRefused(EvidenceError):
+    """A file of another tool cannot be read, or is not what it was said to be; nothing was imported."""
 
 
 class QualityError(LabError):

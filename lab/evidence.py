@@ -4,6 +4,7 @@
         spec.json            what was meant
         status.json          where the run stands; written around the run by whoever supervises it
         environment.json     the machine
+        limits.json          the model's shape and what the machine can do: what the ceilings follow from
         launch.json          the command, the engine's version, what preflight saw
         preparation.json     named events and the durations between them
         load.json            clock, cost of the client
@@ -22,7 +23,8 @@
         notebook.ipynb       the notebook as it was executed
         manifest.json        sha256 of every other file; its presence seals the bundle
 
-A file that does not apply is not there. Nothing is changed after the seal.
+A file that does not apply is not there. Nothing is changed after the seal. What others measured is kept beside these in
+bundles of another kind, see `lab.imports`: they have no spec and no status, and no method here takes them for a run.
 """
 
 from __future__ import annotations
@@ -45,12 +47,15 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from lab.environment import Environment
 from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
+from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
+from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
 from lab.metrics.launches import tally
 from lab.metrics.structured import classify
+from lab.metrics.sums import run_sums, sums_concern
 from lab.metrics.surroundings import energy_per_token, gpu_use, host_use, shared_machine, span_of
 from lab.params import PARAMS_FOLDER
 from lab.quality.arms import ArmComparison
@@ -83,6 +88,8 @@ from lab.version import __version__
 from lab.weights import sha256_of
 
 SCHEMA_VERSION = 1
+IMPORTED = "imported.json"
+"""The file that makes a bundle one of somebody else's measurement."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _RUN_ID = TypeAdapter(RunId)
 _RUN_ID_PATTERN = re.compile(r"r-[a-z2-7]{10}")
@@ -210,6 +217,8 @@ class RunRecord(Frozen):
     host_use: HostUse | None
     gpu_use: GpuUse | None
     engine_use: EngineUse | None
+    ceilings: RunCeilings | None
+    """The most it could reach beside what it reached; None: its limits were not recorded."""
     not_supported: Name | None
     """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
@@ -301,7 +310,7 @@ class EvidenceStore:
             raise RunNotFound(f"'{run_id[:40]}' is not a run_id; one looks like r-a2b3c4d5e6", "lab runs") from None
         folder = self.root / run_id
         if not folder.is_dir():
-            near = nearest(run_id, self.run_ids())
+            near = nearest(run_id, (*self.run_ids(), *self.imported_ids()))
             hint = f"; did you mean {near}?" if near else ""
             raise RunNotFound(f"no run {run_id} in {self.root}{hint}", "lab runs")
         return folder
@@ -348,6 +357,24 @@ class EvidenceStore:
     def seal(self, run_id: str, state: RunState, reason: str | None = None) -> None:
         """End a run: write its final status, then the manifest. A sealed bundle never changes."""
         self.update(run_id, state=state, reason=reason, ended_at=datetime.now(UTC))
+        self._write_manifest(run_id)
+
+    def keep_imported(self, run_id: str, record: BaseModel, source: bytes) -> None:
+        """Write and seal a bundle of somebody else's measurement: what its file says, and the file.
+
+        Raises:
+            EvidenceError: the disk refuses.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            (self.root / run_id).mkdir()
+        except OSError as problem:
+            raise EvidenceError(f"no bundle can be made in {self.root}: {problem.strerror}") from None
+        self.write(run_id, "source.json", source)
+        self.write(run_id, IMPORTED, record)
+        self._write_manifest(run_id)
+
+    def _write_manifest(self, run_id: str) -> None:
         folder = self.path(run_id)
         for leftover in folder.glob(".*.tmp"):
             leftover.unlink(missing_ok=True)
@@ -371,16 +398,39 @@ class EvidenceStore:
         return self._optional(self._certificate_path(environment), Certificate)
 
     def run_ids(self) -> tuple[str, ...]:
-        """Every bundle, oldest first."""
+        """Every run that was measured with the lab, oldest first."""
+        return tuple(folder.name for folder in sorted(self._folders(imported=False), key=_started))
+
+    def imported_ids(self) -> tuple[str, ...]:
+        """Every imported record, in the order of their names."""
+        return tuple(sorted(folder.name for folder in self._folders(imported=True)))
+
+    def is_imported(self, run_id: str) -> bool:
+        """Whether a bundle holds somebody else's measurement. Raises RunNotFound."""
+        return (self.path(run_id) / IMPORTED).exists()
+
+    def _refuse_imported(self, run_id: str) -> None:
+        if self.is_imported(run_id):
+            raise EvidenceError(
+                f"{run_id} was imported: it was not measured here, so it stands in no report and carries no claim",
+                f"lab remeasure {run_id}",
+            )
+
+    def _folders(self, *, imported: bool) -> tuple[Path, ...]:
         if self.root.exists() and not self.root.is_dir():
             raise EvidenceError(f"{self.root} is a file, not a folder of runs", "name another --runs-dir")
         if not self.root.is_dir():
             return ()
         found = [folder for folder in self.root.iterdir() if _RUN_ID_PATTERN.fullmatch(folder.name) and folder.is_dir()]
-        return tuple(folder.name for folder in sorted(found, key=_started))
+        return tuple(folder for folder in found if (folder / IMPORTED).exists() == imported)
 
     def status(self, run_id: str) -> Status:
-        """Where a run stands, truthfully: `running` only while its process lives."""
+        """Where a run stands, truthfully: `running` only while its process lives.
+
+        Raises:
+            EvidenceError: an imported record, which ran nowhere here.
+        """
+        self._refuse_imported(run_id)
         status = self._read(self.path(run_id) / "status.json", Status)
         if status.state is RunState.RUNNING and not _lives(status.pid, status.pid_started):
             return status.model_copy(
@@ -389,7 +439,8 @@ class EvidenceStore:
         return status
 
     def spec(self, run_id: str) -> RunSpec:
-        """What a run was meant to be."""
+        """What a run was meant to be. Raises EvidenceError for an imported record: it has none."""
+        self._refuse_imported(run_id)
         return self._read(self.path(run_id) / "spec.json", RunSpec)
 
     def environment(self, run_id: str) -> Environment | None:
@@ -432,6 +483,26 @@ class EvidenceStore:
             host=self._rows(run_id, "host.parquet", HostSample),
             gpu=self._rows(run_id, "gpu.parquet", GpuSample),
         )
+        levels = tuple(
+            _level(spec, rung, of_level, schemas, certificate, around)
+            for level, rung in enumerate(spec.workload.rungs)
+            if (of_level := [record for record in records if record.level == level])
+        )
+        uses = (
+            gpu_use(around.gpu),
+            engine_use(self._rows(run_id, "server_metrics.parquet", Sample), load.metric_names if load else {}),
+        )
+        hosts = host_use(
+            around.host,
+            isolation.other_cores_before if isolation else None,
+            isolation.other_cores_after if isolation else None,
+        )
+        limits = self._optional(folder / "limits.json", Limits)
+        ceilings = None
+        if limits is not None:
+            seen = uses[0] is not None and uses[0].engine_seen
+            sums = run_sums(records, uses[1])
+            ceilings = run_ceilings(limits, spec, levels, records, engine_seen=seen, host=hosts, sums=sums)
         return RunRecord(
             run_id=run_id,
             spec=spec,
@@ -439,21 +510,12 @@ class EvidenceStore:
             environment=environment,
             launch=self.launch(run_id),
             preparation=self._optional(folder / "preparation.json", Preparation),
-            levels=tuple(
-                _level(spec, rung, of_level, schemas, certificate, around)
-                for level, rung in enumerate(spec.workload.rungs)
-                if (of_level := [record for record in records if record.level == level])
-            ),
+            levels=_above(levels, ceilings),
             prompts=load.prompts if load else (),
-            host_use=host_use(
-                around.host,
-                isolation.other_cores_before if isolation else None,
-                isolation.other_cores_after if isolation else None,
-            ),
-            gpu_use=gpu_use(around.gpu),
-            engine_use=engine_use(
-                self._rows(run_id, "server_metrics.parquet", Sample), load.metric_names if load else {}
-            ),
+            host_use=hosts,
+            gpu_use=uses[0],
+            engine_use=uses[1],
+            ceilings=ceilings,
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
@@ -472,14 +534,21 @@ class EvidenceStore:
         }
         return json.dumps(document, indent=1)
 
-    def launches(self, run_id: str) -> LaunchTally:
-        """How the launches of a run's spec went, over all runs of its plan; attached engines are not launched."""
+    def launches(self, run_id: str, until: datetime | None = None) -> LaunchTally:
+        """How the launches of a run's spec went, over all runs of its plan; attached engines are not launched.
+
+        Args:
+            run_id: one of them.
+            until: launches that began later are not counted; None counts all.
+        """
         spec_digest, plan_digest = self.spec(run_id).spec_digest, self.status(run_id).plan_digest
         attempts: list[float | None] = []
         for other in self.run_ids():
             with contextlib.suppress(EvidenceError):
                 status = self.status(other)
                 if status.plan_digest != plan_digest or self.spec(other).spec_digest != spec_digest:
+                    continue
+                if until is not None and status.started_at > until:
                     continue
                 preparation = self._optional(self.path(other) / "preparation.json", Preparation)
                 if preparation is not None and preparation.startup_s is not None:
@@ -496,6 +565,8 @@ class EvidenceStore:
         folder = self.path(run_id)
         manifest_path = folder / "manifest.json"
         if not manifest_path.exists():
+            if self.is_imported(run_id):
+                return ("not sealed: it was not imported to its end",)
             return (f"not sealed: the run is {self.status(run_id).state}",)
         try:
             manifest = self._read(manifest_path, Manifest)
@@ -677,6 +748,7 @@ def _level(
     about = (
         certificate_concern(measured, rung, certificate),
         shared_machine(span, around.host, around.cores),
+        sums_concern(level, measured, spec.workload),
     )
     return level.model_copy(
         update={
@@ -684,6 +756,17 @@ def _level(
             "energy_j_per_output_token": energy_per_token(measured, span, around.gpu),
             "structured": classify(measured, schemas),
         }
+    )
+
+
+def _above(levels: tuple[LevelResult, ...], ceilings: RunCeilings | None) -> tuple[LevelResult, ...]:
+    """The levels, and a concern with each that holds a value no machine could have reached."""
+    if ceilings is None or ceilings.reason is not None:
+        return levels
+    concerns = map(ceiling_concern, ceilings.levels)
+    return tuple(
+        level if one is None else level.model_copy(update={"concerns": (*level.concerns, one)})
+        for level, one in zip(levels, concerns, strict=True)
     )
 
 

@@ -16,6 +16,12 @@ from lab.errors import ParamsError, UnknownKey, nearest
 PARAMS_FOLDER = Path(__file__).resolve().parents[1] / "params"
 """The params/ of this checkout."""
 
+MOST_BYTES = 4 * 1024 * 1024
+"""A larger file is no file that a person edits."""
+
+MOST_VALUES = 200_000
+"""Most values of a file, an alias counted as often as it stands: a few lines of aliases can mean billions."""
+
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -44,6 +50,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         ParamsError: the file is missing, is not YAML, or holds something else.
     """
     try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise ParamsError(f"{shown(path)} has {path.stat().st_size} bytes; a params file has at most {MOST_BYTES}")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         folder = path.parent
@@ -58,9 +66,58 @@ def read_mapping(path: Path) -> dict[str, Any]:
         data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  a SafeLoader, only stricter
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as problem:
         raise ParamsError(f"{shown(path)} is not valid YAML: {' '.join(str(problem).split())}") from None
+    if _values(data, MOST_VALUES) > MOST_VALUES:
+        raise ParamsError(f"{shown(path)} means more than {MOST_VALUES} values: its aliases multiply")
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
         raise ParamsError(f"{shown(path)} has to hold a mapping of names to values, got {type(data).__name__}")
     return data
+
+
+def _values(data: Any, most: int) -> int:
+    """How many values plain data hold, counted no further than just past `most`."""
+    count, todo = 0, [data]
+    while todo and count <= most:
+        one = todo.pop()
+        count += 1
+        if isinstance(one, dict | list):
+            todo.extend(one.values() if isinstance(one, dict) else one)
+    return count
+
+
+class OpenQuestion(BaseModel):
+    """A value of a params file that is still a question for whoever runs it."""
+
+    key: str
+    """Path of the key, for instance workload.exact_output."""
+    line: int
+    words: str
+    """What the comment on its line says; empty where there is none."""
+
+
+QUESTION = "?"
+"""A value that stands for a question."""
+
+
+def open_questions(path: Path) -> tuple[OpenQuestion, ...]:
+    """Every value of a YAML file that is a question, in the order of the file; the file was read before."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    found: dict[int, OpenQuestion] = {}
+
+    def walk(node: yaml.Node | None, key: str) -> None:
+        if isinstance(node, yaml.MappingNode):
+            for name, value in node.value:
+                walk(value, f"{key}.{name.value}" if key else str(name.value))
+        elif isinstance(node, yaml.SequenceNode):
+            for number, value in enumerate(node.value, 1):
+                walk(value, f"{key}.{number}")
+        elif isinstance(node, yaml.ScalarNode) and node.value == QUESTION:
+            line, column = node.start_mark.line, node.end_mark.column
+            words = lines[line][column:].partition("#")[2].strip()
+            found.setdefault(id(node), OpenQuestion(key=key, line=line + 1, words=words))
+
+    walk(yaml.compose(text, Loader=yaml.SafeLoader), "")
+    return tuple(found.values())
 
 
 def parse(cls: type[T], data: Any, where: str) -> T:

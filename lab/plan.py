@@ -15,9 +15,9 @@ from lab.engines import INSIDE, adapter_for, adapter_of
 from lab.engines.attachment import attached_endpoint, find_fault
 from lab.engines.base import Adapter, Place
 from lab.environment import capture
-from lab.errors import EndpointError, LabError, ParamsError, UndecidedPlan, nearest
+from lab.errors import EndpointError, LabError, OpenQuestions, ParamsError, UndecidedPlan, nearest
 from lab.load.sources import read_source
-from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
+from lab.params import PARAMS_FOLDER, open_questions, parse, read_mapping, shown
 from lab.quality.suite import Suite, find_suite, load_suite
 from lab.roster import ROSTER, find
 from lab.spec import (
@@ -179,7 +179,9 @@ def load_plan(path: Path) -> RunPlan:
             "letters, digits and . _ + -, 80 at most",
             "rename the file",
         ) from None
-    plan_file = parse(PlanFile, read_mapping(path), where)
+    raw = read_mapping(path)
+    _check_answered(path, where)
+    plan_file = parse(PlanFile, raw, where)
     folder = path.parent if (path.parent / "models").is_dir() else PARAMS_FOLDER
     if plan_file.preparation_counts is None:
         raise UndecidedPlan(
@@ -421,6 +423,17 @@ def _check_decided(table: Table, specs: Sequence[RunSpec], where: str) -> None:
             f"{where}: profile {specs[0].profile.name} leaves to the engines what they default differently: "
             f"{', '.join(open_ones)}",
             "decide each of them in the profile; `lab launch PARAMS --dry-run` says what each engine does else",
+        )
+
+
+def _check_answered(path: Path, where: str) -> None:
+    """Nothing runs on a value that is still a question. Raises OpenQuestions with the list."""
+    asked = open_questions(path)
+    if asked:
+        lines = "\n".join(f"  line {one.line}, {one.key}" + (f": {one.words}" if one.words else "") for one in asked)
+        raise OpenQuestions(
+            f"{where} still asks {len(asked)} question(s), each a value '?':\n{lines}",
+            f"answer each of them in {where}, then: lab plan {where}",
         )
 
 

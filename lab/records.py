@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from lab.conditions import Condition, Value
-from lab.spec import CacheTier, Frozen, Name, Sha256
+from lab.spec import CacheTier, Frozen, Name, PublicText, Sha256
 
 RunId = Annotated[str, StringConstraints(pattern=r"^r-[a-z2-7]{10}$")]
 """`r-` and 10 random base32 characters: no time, no host, publishable."""
@@ -132,7 +132,7 @@ class Summary(Frozen):
     p99: float | None
     min: float | None
     max: float | None
-    reason: str | None = None
+    reason: PublicText | None = None
     """Why the values are None; None when they are there."""
 
 
@@ -157,6 +157,10 @@ class ConcernCode(StrEnum):
     """The instrument has not been calibrated on this machine."""
     SHARED_MACHINE = "shared-machine"
     """Something else used the machine's CPUs meanwhile."""
+    SUMS = "sums"
+    """Requests or tokens do not add up."""
+    ABOVE_CEILING = "above-ceiling"
+    """A value is above what the hardware can do, and the run gives no reason for it."""
 
 
 class Concern(Frozen):
@@ -442,7 +446,7 @@ class MachineClass(Frozen):
     system: Literal["Linux", "Darwin", "Other"]
     machine: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,20}$")]
     """Instruction set, for instance x86_64 or aarch64."""
-    python: Annotated[str, StringConstraints(pattern=r"^3\.\d+\.\d+$")]
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,3}\.\d{1,3}$")]
 
 
 class InstrumentLimits(Frozen):
@@ -456,7 +460,7 @@ class Certificate(Frozen):
     """What the instrument was shown to hold on one class of machine."""
 
     certificate_id: Annotated[str, StringConstraints(pattern=r"^c-[a-z2-7]{10}$")]
-    lab_version: str
+    lab_version: Name
     week: Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
     """ISO week in which it was made, UTC."""
     machine: MachineClass

@@ -25,19 +25,22 @@ from typing import Any
 from lab.checks import needed
 from lab.engines import adapter_of
 from lab.engines.attached import disagreements, unseen
-from lab.engines.attachment import KEY_VARIABLE, EngineAttachment
+from lab.engines.attachment import KEY_VARIABLE, EngineAttachment, is_here
 from lab.engines.process import EngineProcess, child_environment
 from lab.engines.reference import read_emissions
-from lab.environment import capture
+from lab.environment import Environment, capture
 from lab.errors import EngineDied, EngineError, LabError, ModelError
 from lab.evidence import EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.gpu import open_gpus
+from lab.hardware import limits_of, read_hardware
 from lab.leash import Leashed
+from lab.limits import Limits, MemoryBandwidth
 from lab.load.driver import LoadJob, LoadResult, Progress, StopLoad, run_load
 from lab.load.ladder import build_levels
 from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
 from lab.load.tokens import LocalTokenizer, chat_template, open_tokenizer
+from lab.membandwidth import measure_apart
 from lab.params import PARAMS_FOLDER
 from lab.plan import PlannedRun, RunPlan, load_suite_of
 from lab.preflight import probe
@@ -127,6 +130,7 @@ class Run:
             if certificate is not None:
                 self._write("certificate.json", certificate)
             self._other_before = other_cores(LOOK_S)
+            bandwidth = self._bandwidth(environment)
             folder = self._store.path(self.run_id).resolve()
             self._serving = serving = bring_up(
                 self._planned,
@@ -136,6 +140,7 @@ class Run:
                 lambda words: self._say("prepare", detail=words),
             )
             engine, start, build = serving.engine, serving.start, serving.build
+            self._write("limits.json", self._limits(environment, serving, bandwidth))
             ready_s = engine.wait_ready(lambda waited: self._say("prepare", detail=f"starting, {waited:.0f} s"))
             self._say("prepare", detail="first request")
             fields, not_expressible = self._request_fields()
@@ -321,6 +326,35 @@ class Run:
             return None if path is None else open_tokenizer(path)
         except ModelError:
             return None
+
+    def _bandwidth(self, environment: Environment) -> MemoryBandwidth | None:
+        """Memory bandwidth of the CPUs, where an engine with weights is to compute on them."""
+        url = self._planned.url
+        here = url is None or is_here(url)
+        if self.spec.model.weights_format == "none" or not here or not self._on_cpu(environment):
+            return None
+        self._say("prepare", detail="measuring the memory bandwidth")
+        return measure_apart()
+
+    def _limits(self, environment: Environment, serving: Serving, bandwidth: MemoryBandwidth | None) -> Limits:
+        weights = serving.start.weights if serving.start else None
+        if serving.start is None:
+            with contextlib.suppress(ModelError):  # an attached engine: as declared, if they are here at all
+                weights = locate(*find_model(self.spec.model, self._planned.models_folder))
+        return limits_of(
+            weights,
+            environment,
+            has_weights=self.spec.model.weights_format != "none",
+            named=self.spec.quantization.weights,
+            built=self._adapter.has_build,
+            here=serving.attached_to != "elsewhere",
+            on_cpu=self._on_cpu(environment),
+            bandwidth=bandwidth,
+            table=read_hardware(),
+        )
+
+    def _on_cpu(self, environment: Environment) -> bool:
+        return not environment.gpus or self._adapter.computes_on_cpu()
 
     @property
     def _template_sha256(self) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,17 +19,21 @@ from lab.environment import Environment
 from lab.errors import ParamsError, nearest
 from lab.evidence import EvidenceStore
 from lab.launching import Look
+from lab.limits import RunCeilings
 from lab.match import Mismatch, refusals
+from lab.publish.weekly import Published
 from lab.quality.arms import ArmComparison, Ending
 from lab.quality.fidelity import Closeness, Trace, compare_free, compare_given
 from lab.quality.power import DISCORDANCES, needs
 from lab.quality.suite import Suite, find_suite, load_suite
 from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, Lane, LevelResult, Outcome, Summary
+from lab.report.ceilings import ceiling_facts, level_words
 from lab.report.messages import engine_message, message, messages
-from lab.report.reasons import values_text
+from lab.report.reasons import footnote_word, mismatch_text, values_text
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
 from lab.support import Support, SupportTable, look_up
+from lab.terminal import PlainConsole
 
 SUPPORT_WORDS: dict[Support, str] = {
     "supported": "supported",
@@ -324,6 +330,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
         ):
             if count:
                 out.print(f"{_rung(level)}: {count} prompts {words}", soft_wrap=True)
+    if record.ceilings is not None:
+        _describe_ceilings(record.ceilings, record.levels, out)
     if record.instrument:
         _wide(out).print(_instrument(record.instrument))
     if record.certificate:
@@ -335,10 +343,33 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
         out.print("no certificate: the instrument was not calibrated on this machine (lab calibrate)")
 
 
-def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: Console) -> None:
+def _describe_ceilings(ceilings: RunCeilings, levels: tuple[LevelResult, ...], out: Console) -> None:
+    """The ceiling of each level beside what was reached, and whether the counts add up."""
+    t = messages(LANG)
+    for title, text, _ in ceiling_facts(ceilings, t):
+        out.print(Text(f"{title}: {text}"), soft_wrap=True)
+    if not ceilings.levels:
+        return
+    table = Table(t("load-title"), *map(t, ("ceiling-stream", "ceiling-output", "ceiling-prefill")), box=None)
+    for level, one in zip(levels, ceilings.levels, strict=True):
+        table.add_row(_rung(level), *(Text("; ".join(words)) for words in level_words(one, t)))
+    _wide(out).print(table)
+
+
+def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: Console, lang: str = LANG) -> None:
     """Whether runs may stand side by side, and every reason in the order in which to fix it."""
     refused = refusals(found)
     one = len(run_ids) == 1
+    if lang != LANG:
+        t = messages(lang)
+        topics = len({mismatch.topic for mismatch in refused})
+        out.print(t("betray-head", reasons=len(refused), topics=topics) if refused else t("comparable"), soft_wrap=True)
+        for mismatch in found:
+            about = t(f"topic-{mismatch.topic.value}")
+            note = "" if mismatch.refuses else f"{footnote_word(t)} "
+            whose = "" if mismatch.run_ids == run_ids else f"  {', '.join(mismatch.run_ids)}"
+            out.print(Text(f"   {note}{about}: {mismatch_text(mismatch, t)}{whose}"), soft_wrap=True)
+        return
     if not refused:
         out.print(
             "comparable: nothing stands against it" if one else f"comparable: these {len(run_ids)} runs are one match"
@@ -432,7 +463,7 @@ def _plain(value: object) -> str:
 
 def _wide(out: Console) -> Console:
     """The same output, wide enough for a table of numbers: a terminal may wrap it, nothing is cut off."""
-    return Console(file=out.file, width=max(out.width, 150), highlight=False)
+    return PlainConsole(file=out.file, width=max(out.width, 150), highlight=False)
 
 
 def _preflight(capabilities: Capabilities) -> Table:
@@ -559,3 +590,29 @@ def _count(summary: Summary) -> str:
     if summary.min is None or summary.max is None:
         return "nothing"
     return f"{summary.min:g}" if summary.min == summary.max else f"{summary.min:g} to {summary.max:g}"
+
+
+def describe_edition(done: Published, folder: Path, dry_run: bool, out: Console) -> None:
+    """What one call of `lab publish` did, what changed, and where a withdrawn run still stands."""
+    from lab.params import shown
+    from lab.publish.archive import path_of
+    from lab.report.weekly import correction_words, news_words
+
+    t, edition = messages(LANG), done.edition
+    at = shown(folder / path_of(edition.name))
+    if not done.fresh:
+        out.print(f"{at} stands: the same inputs make no new revision", soft_wrap=True)
+    else:
+        out.print(f"{at}: {'would be published, nothing was written' if dry_run else 'published'}", soft_wrap=True)
+        for sentence in correction_words(edition.correction, t) if edition.correction else ():
+            out.print(escape(f"  correction: {sentence}"), soft_wrap=True)
+        for sentence in news_words(edition.news, t):
+            out.print(escape(f"  {sentence}"), soft_wrap=True)
+    states = Counter(cell.state for match in edition.matches for cell in match.cells)
+    counted = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+    out.print(f"cells: {counted or 'none'}", soft_wrap=True)
+    for name in done.stale:
+        out.print(
+            f"{shown(folder / path_of(name))} still holds a run withdrawn since. Next: lab publish --week {name.week}",
+            soft_wrap=True,
+        )

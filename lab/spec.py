@@ -15,6 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+\-]{0,79}$")]
 """A name that may become part of a file name or a page: letters, digits and `. _ + -`, 80 at most."""
 
+PublicText = Annotated[
+    str,
+    StringConstraints(
+        min_length=1, max_length=120, pattern=r"^[^<>\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
+    ),
+]
+"""Words as people write them, one line, without markup and without characters that are not seen."""
+
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """A SHA-256 digest, 64 lower-case hexadecimal digits."""
 
@@ -33,7 +41,7 @@ class Frozen(BaseModel):
 class ModelSpec(Frozen):
     """The weights, named so exactly that two runs of it use the same bytes."""
 
-    series: Annotated[str, StringConstraints(min_length=1, max_length=120)]
+    series: PublicText
     """The model series as people name it, for instance SmolLM2-135M-Instruct."""
     revision: Name
     """The release the weights came from."""

@@ -113,6 +113,7 @@ class RunWatch:
         self.reason: str | None = "the engine exposes no metrics" if metrics_path is None else None
 
     def __enter__(self) -> RunWatch:
+        self._look()  # before the load begins, or the rise of a counter would lack what came first
         self._thread.start()
         return self
 
@@ -123,7 +124,6 @@ class RunWatch:
         self._thread.join(timeout=10)
 
     def _run(self) -> None:
-        self._look()
         while not self._stop.wait(EVERY_S):
             self._look()
         self._look()

@@ -80,6 +80,8 @@ class ModelFile(Frozen):
 
 def read_model(name: str, folder: Path = PARAMS_FOLDER / "models") -> ModelFile:
     """The model file `name` of a models folder. Raises ParamsError."""
+    if Path(name).name != name:
+        raise ParamsError(f"'{name[:80]}' is no name of a model: it is a path", f"a name of a file in {shown(folder)}")
     path = folder / f"{name}.yaml"
     return parse(ModelFile, read_mapping(path), shown(path))
 

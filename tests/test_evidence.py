@@ -12,8 +12,9 @@ import pytest
 
 from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound
 from lab.evidence import REQUESTS_SCHEMA, EvidenceStore, new_run_id, write_atomically
+from lab.limits import Limits
 from lab.plan import RunPlan
-from lab.records import ChunkKind, Outcome, RequestRecord, RunState
+from lab.records import ChunkKind, Concern, ConcernCode, Outcome, RequestRecord, RunState
 
 RECORD = RequestRecord(
     level=0, index=0, request_id="x", intended_send_s=0.0, send_s=0.0, first_byte_s=0.05, end_s=0.4, status=200,
@@ -40,6 +41,21 @@ def test_levels_are_computed_from_the_raw_records(store: EvidenceStore, run_id: 
     store.write_requests(run_id, [RECORD])
     level = store.read(run_id).levels[0]
     assert (level.requests, level.metrics["ttft_s"].p50) == (1, 0.1)
+
+
+def test_ceilings_are_computed_from_the_limits_the_bundle_holds(store: EvidenceStore, run_id: str) -> None:
+    store.write_requests(run_id, [RECORD])
+    assert store.read(run_id).ceilings is None
+    store.write(run_id, "limits.json", Limits(shape=None, no_shape="no-weights", computes_on="cpu"))
+    ceilings = store.read(run_id).ceilings
+    assert ceilings is not None
+    assert ceilings.sums is not None
+    assert (ceilings.reason, ceilings.sums.client_output) == ("no-weights", 2)
+
+
+def test_a_level_with_fewer_requests_than_were_asked_does_not_add_up(store: EvidenceStore, run_id: str) -> None:
+    store.write_requests(run_id, [RECORD])  # one of four
+    assert Concern(code=ConcernCode.SUMS, value=3.0, limit=0.0) in store.read(run_id).levels[0].concerns
 
 
 def test_a_sealed_bundle_verifies_and_never_changes(store: EvidenceStore, run_id: str) -> None:

@@ -61,6 +61,12 @@ def test_every_run_is_measured_whole_and_complete(report: tuple[EvidenceStore, P
         assert record.quality is not None
         assert [task.task for task in record.quality.tasks] == ["arithmetic", "facts", "json-schema"]
         assert all(task.scored > 0 for task in record.quality.tasks)
+        assert record.ceilings is not None
+        assert record.ceilings.reason in (None, "in-cache")  # some processors hold the whole model
+        assert record.ceilings.computes_on == "cpu"
+        assert record.ceilings.sums is not None
+        assert (record.ceilings.sums.output_agrees, record.ceilings.sums.prompt_agrees) == (True, True)
+        assert not any(level.implausible for level in record.ceilings.levels)
     assert records[2].instrument[0].requests == 16
 
 

@@ -270,5 +270,8 @@ def test_public_evidence_gives_the_same_side_as_the_bundle_and_the_command_line_
     assert done.returncode == 1
     assert done.stdout.startswith("not comparable: these runs may not stand side by side")
     assert done.stdout.index("1024 / 512") < done.stdout.index("not measured to its end")
+    done = lab("match", record.run_id, unmeasured, "--lang", "ja", "--runs-dir", str(store.root))
+    assert (done.returncode, done.stdout.startswith("比較できません")) == (1, True)
+    assert "最後まで計測していない" in done.stdout
     done = lab("match", "r-nosuchrun2", "--runs-dir", str(store.root))
     assert (done.returncode, "no run r-nosuchrun2" in done.stderr) == (2, True)

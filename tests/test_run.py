@@ -25,7 +25,8 @@ from lab.run import ITEM_LIMIT_S, PROGRESS_VARIABLE, RunEvent, limit_s, open_run
 from tests.conftest import SMALL_PLAN
 
 BUNDLE = {
-    "spec.json", "status.json", "environment.json", "launch.json", "preparation.json", "load.json", "requests.parquet",
+    "spec.json", "status.json", "environment.json", "launch.json", "limits.json", "preparation.json", "load.json",
+    "requests.parquet",
     "server_metrics.parquet", "host.parquet", "isolation.json", "emissions.jsonl", "engine.log", "manifest.json",
 }  # fmt: skip
 
@@ -50,6 +51,8 @@ def test_run_one_gives_a_whole_bundle(store: EvidenceStore, small_plan: tuple[Ru
     assert times == sorted(times)
     assert preparation.startup_s == pytest.approx(times[1] - times[0])
     assert preparation.first_request_s >= 0.01  # the reference engine was told to take that long
+    assert record.ceilings is not None
+    assert record.ceilings.reason == "no-weights"
     assert engines_of(psutil.Process()) == []
 
 

@@ -173,6 +173,9 @@ class Around(Attachable):
     def template_fields(self, spec: RunSpec) -> Fields:
         return self.inner.template_fields(spec)
 
+    def computes_on_cpu(self) -> bool:
+        return self.inner.computes_on_cpu()
+
 
 class Nim(Around):
     """NVIDIA NIM 2.x: a proxy and one engine, vLLM or SGLang, in one image."""

@@ -232,6 +232,10 @@ class Adapter(ABC):
     cache_variables: ClassVar[Mapping[str, str]] = {}
     """Variables that move its compile caches, to a folder's name below the lab's cache of this engine."""
 
+    def computes_on_cpu(self) -> bool:
+        """Whether it computes on the CPU even where there is a GPU."""
+        return not self.uses_gpu
+
     @abstractmethod
     def installed(self) -> str | None:
         """None when the engine can be launched here, else what is missing and how to get it."""

@@ -80,6 +80,9 @@ class LlamaCpp(Adapter):
             return f"{PROGRAM_VARIABLE} names {native}, which is no program here; correct it, or unset it"
         return None
 
+    def computes_on_cpu(self) -> bool:
+        return not self.is_native()
+
     def is_native(self) -> bool:
         """Whether the server is a build of its own, which may use GPUs; the wheel's runs on the CPU."""
         return program() is not None

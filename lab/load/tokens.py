@@ -6,13 +6,13 @@ The `tokenizers` package does the work; it is imported only here and only when a
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from lab.errors import ModelError
+from lab.load.gguf import read_gguf
 from lab.params import shown
 
 _WORDS = (
@@ -26,11 +26,6 @@ GGUF_SPLITS: dict[str, str | None] = {
     "llama-bpe": _WORDS.format(numbers=r"\p{N}{1,3}"),
 }
 """What is split off before byte-level BPE, by `tokenizer.ggml.pre`; each was compared with llama.cpp."""
-
-_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-_STRING, _ARRAY = 8, 9
-_MOST_BYTES = 1 << 24
-_MOST_VALUES = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,7 @@ def chat_template(path: Path) -> str | None:
     """
     found: Any = None
     if path.suffix == ".gguf":
-        found = _gguf_fields(path).get("tokenizer.chat_template")
+        found = read_gguf(path).fields.get("tokenizer.chat_template")
     elif (path / "chat_template.jinja").is_file():
         found = (path / "chat_template.jinja").read_text(encoding="utf-8")
     elif (path / "tokenizer_config.json").is_file():
@@ -114,7 +109,7 @@ def gguf_tokenizer(path: Path) -> LocalTokenizer:
     Raises:
         ModelError: the file is not GGUF, or its tokenizer is of a kind that was not compared with llama.cpp.
     """
-    fields = _gguf_fields(path)
+    fields = read_gguf(path).fields
     kind, split = fields.get("tokenizer.ggml.model"), fields.get("tokenizer.ggml.pre")
     if kind != "gpt2" or split not in GGUF_SPLITS:
         raise ModelError(
@@ -176,48 +171,3 @@ def _package() -> Any:
             "counting tokens without a server needs the Python package tokenizers", "pip install tokenizers"
         ) from None
     return tokenizers
-
-
-def _gguf_fields(path: Path) -> dict[str, Any]:
-    """The key-value part of a GGUF file, version 2 or 3, little-endian.
-
-    Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
-    """
-    try:
-        with path.open("rb") as file:
-            magic, version = file.read(4), _number(file, "I")
-            if magic != b"GGUF" or version not in (2, 3):
-                raise ModelError(f"{shown(path)} is not a GGUF file of version 2 or 3")
-            _number(file, "Q")  # tensors
-            count = _number(file, "Q")
-            return {_text(file): _value(file, _number(file, "I")) for _ in range(count)}
-    except OSError as problem:
-        raise ModelError(f"{shown(path)} cannot be read: {problem.strerror}") from None
-    except (struct.error, ValueError, KeyError):
-        raise ModelError(f"{shown(path)} is cut or damaged: its GGUF metadata cannot be read") from None
-
-
-def _number(file: BinaryIO, code: str) -> Any:
-    return struct.unpack("<" + code, file.read(struct.calcsize("<" + code)))[0]
-
-
-def _text(file: BinaryIO) -> str:
-    length = _number(file, "Q")
-    data = file.read(length) if length <= _MOST_BYTES else b""
-    if len(data) != length:
-        raise ValueError("a string is cut")
-    return data.decode()
-
-
-def _value(file: BinaryIO, kind: int) -> Any:
-    if kind == _STRING:
-        return _text(file)
-    if kind != _ARRAY:
-        return _number(file, _NUMBERS[kind])
-    inner, count = _number(file, "I"), _number(file, "Q")
-    if count > _MOST_VALUES or inner == _ARRAY:
-        raise ValueError("an array of arrays, or one that is too long")
-    if inner == _STRING:
-        return [_text(file) for _ in range(count)]
-    code = f"<{count}{_NUMBERS[inner]}"
-    return list(struct.unpack(code, file.read(struct.calcsize(code))))

@@ -45,3 +45,34 @@ def interval_over_launches(values: Sequence[float], confidence: float = 0.95) ->
     half = stats.t.ppf((1 + confidence) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
     centre = fmean(values)
     return centre - float(half), centre + float(half)
+
+
+def interval_of_difference(
+    first: Sequence[float], second: Sequence[float], confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Welch's interval for the mean of `second` minus the mean of `first`, over fresh launches.
+
+    Args:
+        first: one value for each launch.
+        second: the same of the other side; its launches are others.
+        confidence: coverage, between 0 and 1.
+
+    Returns:
+        Low and high end, or None where a side has fewer than two launches.
+
+    Source:
+        B. L. Welch, Biometrika 34 (1947): degrees of freedom by Welch and Satterthwaite.
+    """
+    if len(first) < 2 or len(second) < 2:
+        return None
+    from scipy import stats
+
+    shares = [stdev(values) ** 2 / len(values) for values in (first, second)]
+    difference = fmean(second) - fmean(first)
+    if not sum(shares):
+        return difference, difference
+    freedom = sum(shares) ** 2 / sum(
+        share**2 / (len(values) - 1) for share, values in zip(shares, (first, second), strict=True)
+    )
+    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(sum(shares))
+    return difference - half, difference + half

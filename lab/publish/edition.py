@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -12,8 +12,9 @@ from lab.evidence import EvidenceStore
 from lab.publish.contrasts import contrasts
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.publish.gate import private_facts, release
+from lab.publish.identity import recognised_by
 from lab.publish.projection import project
-from lab.records import RunState
+from lab.records import MachineClass, RunState
 from lab.rules import subject
 
 BuildPages = Callable[[tuple[PublicRun, ...], tuple[PublicContrast, ...]], Mapping[str, bytes]]
@@ -40,6 +41,25 @@ def newest_runs(store: EvidenceStore) -> tuple[str, ...]:
     return tuple(run_id for run_id in store.run_ids() if run_id in newest.values())
 
 
+def keep_apart(store: EvidenceStore, public: Iterable[PublicRun]) -> None:
+    """Refuse evidence in which two different machines would look like one: a report would call them equal.
+
+    Raises:
+        EvidenceError: the classes of params/publish.yaml are too wide for these runs.
+    """
+    exact: dict[tuple[str, MachineClass], MachineClass] = {}
+    for run in public:
+        environment = store.environment(run.run_id)
+        if environment is None:
+            continue
+        seen = exact.setdefault((run.match_id, run.machine), environment.machine_class)
+        if recognised_by(seen) != recognised_by(environment.machine_class):
+            raise EvidenceError(
+                f"{run.run_id} ran on another machine than a run beside it, and both would be published as the same",
+                "identity.machine: exact in params/publish.yaml, or reports of one machine each",
+            )
+
+
 def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path, build: BuildPages) -> tuple[Path, ...]:
     """Write pages and their public evidence into `folder`.
 
@@ -61,6 +81,7 @@ def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path,
     for table in sorted({spec.table for spec in specs.values()}):
         subject([spec for spec in specs.values() if spec.table == table])  # refuses unlike runs and names why
     public = tuple(project(store, run_id) for run_id in run_ids)
+    keep_apart(store, public)
     compared = contrasts(store, public)
     pages = build(public, compared)
     evidence = {f"evidence/{run.run_id}.json": run.model_dump_json(indent=1).encode() + b"\n" for run in public}

@@ -12,7 +12,9 @@ from pydantic import Field, StringConstraints
 
 from lab.checks import CheckName
 from lab.conditions import Condition
+from lab.limits import RunCeilings
 from lab.match import PUBLIC_WORD, Result, Side
+from lab.publish.identity import KeyId
 from lab.quality.arms import Ending
 from lab.quality.paired import Paired
 from lab.quality.path import Contrast, PathId, QualityPath
@@ -272,8 +274,12 @@ class PublicRun(Frozen):
     """What its engine's counters said; None: nothing was scraped."""
     gpu_use: GpuUse | None = None
     """What its GPUs did; None: none was seen."""
+    ceilings: RunCeilings | None = None
+    """The most it could reach beside what it reached; None: its limits were not recorded."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""
+    pseudonym_key: KeyId | None = None
+    """Which key made the pseudonym of the model; None: its name is none."""
     path: QualityPath | None = None
     """What the answers of this run went through; None: evidence from before it was recorded."""
 

@@ -1,82 +1,49 @@
 """The way out: nothing is written to a report folder that holds something identifying.
 
-What is looked for comes from the private bundles themselves (host and user names, paths, addresses,
-device ids, secrets of the environment, answers of the model), and from patterns that never belong on a
-page. A page is read decoded: entities, percent and JSON escapes undone, data URIs opened. Findings name the
-place and the kind and never print the value.
+What is looked for comes from the private bundles themselves (`lab.publish.private`), and from patterns that never
+belong in what is published (`lab.publish.patterns`). A file is read in every way a reader could read it
+(`lab.publish.readings`), and a page is searched for what a browser would run or fetch (`lab.publish.markup`).
+Findings name the place and the kind and never print the value.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import contextlib
-import html
 import os
 import re
 import shutil
 import tempfile
-import unicodedata
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from pathlib import Path, PurePosixPath
 
-from lab.environment import Environment, capture
 from lab.errors import EvidenceError, LeakFound
-from lab.evidence import EvidenceStore
-from lab.roster import find
+from lab.publish.markup import active_in
+from lab.publish.patterns import patterns_in
+from lab.publish.private import SHORTEST_TEXT, WINDOW, PrivateFact, private_facts
+from lab.publish.readings import Reading, folded, readings, readings_of_name, squeezed
 from lab.spec import Frozen
 
-SHORTEST = 4
-"""Values shorter than this cannot be told from ordinary text."""
+__all__ = ["Finding", "Known", "Looked", "PrivateFact", "inspect", "look_through", "private_facts", "release"]
 
-SHORTEST_ANSWER = 24
-"""The same for what a model wrote."""
-
-COMMON = frozenset(
-    "root user admin ubuntu debian runner localhost home work unknown "
-    "engine engines gateway model server inference proxy".split()
-)
-"""Names so common that they identify nobody, and that style sheets and prose use."""
-
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-
-PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("path of a home folder", re.compile(r"/(?:home|Users)/[A-Za-z0-9._-]+|(?<![\w.])/root/\w|[A-Za-z]:\\Users\\")),
-    ("path of a temporary folder", re.compile(r"(?<![\w.])/(?:tmp|var/folders)/\w")),
-    ("name of a kernel process", re.compile(r"ipykernel_\d+")),
-    ("address of an object", re.compile(r"\b0x[0-9a-f]{8,16}\b")),
-    (
-        "private network address",
-        re.compile(r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b"),
-    ),
-    ("hardware address", re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b")),
-    ("key or token", re.compile(r"\b(?:sk-[a-z0-9_-]{16,}|hf_[a-z0-9]{16,}|ghp_[a-z0-9]{20,}|akia[0-9a-z]{16})\b")),
-    ("device id", re.compile(r"\bgpu-[0-9a-f]{8}-[0-9a-f]{4}-")),
-    (
-        "remote address",
-        re.compile(
-            r"""(?:src|href|action|data)\s*=\s*["']?\s*(?:https?:)?//"""
-            r"""|url\(\s*["']?(?:https?:)?//|@import"""
-        ),
-    ),
-    ("script", re.compile(r"<script\b|\bon(?:load|error|click)\s*=|javascript:")),
-)
-"""What never belongs on a page, looked for in lower case."""
-
-REPORT_FILE = re.compile(r"(?:[a-z]{2}/index\.html|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
+REPORT_FILE = re.compile(r"(?:[a-z]{2}/(?:index\.html|handout\.pdf)|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
 """What a report folder holds; a folder with anything else in it is never replaced."""
 
-_DATA_URI = re.compile(r"data:[a-z0-9.+/-]*;base64,([A-Za-z0-9+/=\s]+)")
-_JSON_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
+INSIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,79}){0,7}")
+"""Name of a file that stays in the folder it is written to."""
 
+MOST_FILE_BYTES = 256 * 1024 * 1024
+"""A larger file is not read, which is a finding."""
 
-class PrivateFact(Frozen):
-    """One value that must not get out."""
+BROKEN = ", broken over lines or elements"
+"""Added to the kind of a value that shows only with markup or space taken out."""
 
-    kind: str
-    value: str
+_GRAM = 4
+_SPLIT_WORD = 8
+"""Fewest characters of a value that is looked for with all space taken out."""
+_PLAIN_WORD = 12
+"""The same for a value of letters alone: words run together make other words."""
+_NOISE_WORD = 8
+"""The same in bytes that may be no text at all."""
 
 
 class Finding(Frozen):
@@ -84,51 +51,143 @@ class Finding(Frozen):
 
     file: str
     line: int
-    """Line of the decoded file, from 1; 0 for the file's name."""
+    """Line of the decoded text, from 1; 0 for the file's name."""
     kind: str
+    place: str = ""
+    """Part of the file it was found in, for instance `data URI 2: PNG text`; empty for the file as it stands."""
+
+    def __str__(self) -> str:
+        """Where and what, for a person."""
+        where = f"line {self.line}" if self.line else "file name"
+        return f"{self.file}, {f'{self.place}, ' if self.place else ''}{where}: {self.kind}"
 
 
-def private_facts(store: EvidenceStore, run_ids: Iterable[str]) -> frozenset[PrivateFact]:
-    """What the bundles and this machine know and no page may say."""
-    found = {("runs folder", str(store.root.resolve())), *_machine_facts(capture())}
-    found |= {("secret of the environment", value) for name, value in os.environ.items() if SECRET_NAME.search(name)}
-    for run_id in run_ids:
-        environment, launch = store.environment(run_id), store.launch(run_id)
-        if environment is not None:
-            found |= _machine_facts(environment)
-        if launch is not None:
-            series = store.spec(run_id).model.series
-            for word in launch.argv:
-                if word.startswith(("http://", "https://")):
-                    found |= _address_facts(word)
-                elif "/" in word and word != series:  # the series is on every page
-                    found.add(("path of the launch", word))
-        found |= {("answer of the model", text) for text in _answers(store, run_id) if len(text) >= SHORTEST_ANSWER}
-    return frozenset(
-        PrivateFact(kind=kind, value=value)
-        for kind, value in found
-        if len(value.strip()) >= SHORTEST and value.strip().lower() not in COMMON
-    )
+class Looked(Frozen):
+    """What `look_through` read and found."""
+
+    files: int
+    size_bytes: int
+    read_s: float
+    """Reading the files, as `cat` would."""
+    looked_s: float
+    """Decoding them and looking through everything that came out."""
+    findings: tuple[Finding, ...]
 
 
-def inspect(name: str, payload: bytes, facts: Iterable[PrivateFact]) -> tuple[Finding, ...]:
-    """Everything identifying in one file that is about to be published, its name included."""
-    findings = [Finding(file=name, line=0, kind=kind) for kind in _kinds_in(_folded(name), facts)]
-    facts = tuple(facts)
-    for text in _readings(payload):
-        present = [fact for fact in facts if _folded(fact.value) in text]
-        for number, line in enumerate(text.splitlines(), 1):
-            findings += [Finding(file=name, line=number, kind=kind) for kind in _kinds_in(line, present)]
-        # a value broken over lines shows once the lines are joined
-        joined = re.sub(r"\s+", "", text)
+class Known:
+    """Private values, arranged so that a page is searched once for all of them.
+
+    Args:
+        facts: from `private_facts`.
+    """
+
+    def __init__(self, facts: Iterable[PrivateFact]) -> None:
+        self._words: dict[str, list[tuple[str, str]]] = {}
+        self._squeezed: dict[str, list[tuple[str, str]]] = {}
+        self._windows: dict[str, str] = {}
+        for fact in sorted(facts, key=lambda fact: (fact.kind, fact.value)):
+            value = folded(fact.value).strip()
+            tight = squeezed(value)
+            if fact.is_text:
+                self._add_text(tight, fact.kind)
+                continue
+            if len(value) >= _GRAM:
+                self._words.setdefault(value[:_GRAM], []).append((value, fact.kind))
+            if len(tight) >= (_PLAIN_WORD if tight.isalpha() and tight.isascii() else _SPLIT_WORD):
+                self._squeezed.setdefault(tight[:_GRAM], []).append((tight, fact.kind))
+
+    def _add_text(self, tight: str, kind: str) -> None:
+        if len(tight) < SHORTEST_TEXT:
+            return
+        if len(tight) < 2 * WINDOW:
+            self._squeezed.setdefault(tight[:_GRAM], []).append((tight, kind))
+        for start in range(0, len(tight) - WINDOW + 1, WINDOW):
+            self._windows.setdefault(tight[start : start + WINDOW], kind)
+
+    def found_in(self, reading: Reading) -> Iterator[tuple[str, int]]:
+        """Kind and place of every private value in one reading; the first place of each value."""
+        text = reading.text
+        index = self._squeezed if reading.form == "squeezed" else self._words
+        shortest = _NOISE_WORD if reading.form == "noise" else 0
+        if index:
+            grams = {text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1)}
+            for gram in grams & index.keys():
+                for value, kind in index[gram]:
+                    if len(value) >= shortest and (at := _find(text, value, reading.form != "squeezed")) >= 0:
+                        yield kind, at
+        if self._windows and reading.form == "squeezed":
+            seen = set()
+            for at in range(len(text) - WINDOW + 1):
+                found = self._windows.get(text[at : at + WINDOW])
+                if found is not None and found not in seen:
+                    seen.add(found)
+                    yield found, at
+
+
+def inspect(name: str, payload: bytes, facts: Iterable[PrivateFact] | Known) -> tuple[Finding, ...]:
+    """Everything identifying in one file that is about to be published, its name included.
+
+    Args:
+        name: as it will be published.
+        payload: the whole file.
+        facts: what is private, or the same arranged once for many files.
+    """
+    known = facts if isinstance(facts, Known) else Known(facts)
+    findings = [Finding(file=_shown(name, known), line=0, kind=kind) for kind in _kinds_of_name(name, known)]
+    name = _shown(name, known)
+    for reading in readings(name, payload):
         findings += [
-            Finding(file=name, line=1, kind=f"{fact.kind}, broken over lines")
-            for fact in facts
-            if len(squeezed := re.sub(r"\s+", "", _folded(fact.value))) >= 2 * SHORTEST
-            and squeezed in joined
-            and not any(finding.kind == fact.kind for finding in findings)
+            Finding(file=name, line=line, kind=kind, place=reading.place) for kind, line in _found_in(reading, known)
         ]
-    return tuple(dict.fromkeys(findings))
+    # what one reading shows in the open is not told again for the readings made from it
+    told: dict[tuple[str, str, int], Finding] = {}
+    plain = {(finding.kind, finding.place) for finding in findings}
+    for finding in findings:
+        kind = finding.kind.removesuffix(BROKEN)
+        if kind != finding.kind and (kind, finding.place) in plain:
+            continue
+        told.setdefault((finding.kind, finding.place, finding.line), finding)
+    return tuple(told.values())
+
+
+def look_through(paths: Iterable[Path], facts: Iterable[PrivateFact]) -> Looked:
+    """Everything identifying in files and in all files below folders.
+
+    Raises:
+        EvidenceError: a path does not exist, or cannot be read.
+    """
+    known, findings, count, size, read_s = Known(facts), list[Finding](), 0, 0, 0.0
+    began = time.perf_counter()
+    for top in paths:
+        if not top.exists() and not top.is_symlink():
+            raise EvidenceError(f"{top} does not exist", "name a file or a folder that is about to be published")
+        for path in [top, *sorted(top.rglob("*"))] if top.is_dir() else [top]:
+            name = path.relative_to(top).as_posix() if path != top else path.resolve().name
+            if path.is_symlink():
+                findings.append(Finding(file=_shown(name, known), line=0, kind="a link, which may lead anywhere"))
+                findings += inspect(name, os.fsencode(os.readlink(path)), known)
+            elif path.is_dir():
+                shown = _shown(name, known)
+                findings += [Finding(file=shown, line=0, kind=kind) for kind in _kinds_of_name(path.name, known)]
+            elif not path.is_file() or path.stat().st_size > MOST_FILE_BYTES:
+                kind = "not read: too large, or no plain file"
+                findings.append(Finding(file=_shown(name, known), line=0, kind=kind))
+            else:
+                opened = time.perf_counter()
+                try:
+                    payload = path.read_bytes()
+                except OSError as problem:
+                    raise EvidenceError(f"{path} cannot be read: {problem.strerror}") from None
+                read_s += time.perf_counter() - opened
+                count, size = count + 1, size + len(payload)
+                findings += inspect(name, payload, known)
+    return Looked(
+        files=count,
+        size_bytes=size,
+        read_s=read_s,
+        looked_s=time.perf_counter() - began - read_s,
+        findings=tuple(dict.fromkeys(findings)),
+    )
 
 
 def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFact]) -> None:
@@ -143,10 +202,13 @@ def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFac
         LeakFound: at least one finding; nothing was written.
         EvidenceError: the folder holds something that is no report, or cannot be written.
     """
-    facts = tuple(facts)
-    findings = [finding for name, payload in files.items() for finding in inspect(name, payload, facts)]
+    for name in files:
+        if not INSIDE.fullmatch(name):
+            raise EvidenceError(f"'{name[:80]}' is no file of a report; nothing was written")
+    known = Known(facts)
+    findings = [finding for name, payload in files.items() for finding in inspect(name, payload, known)]
     if findings:
-        lines = [f"  {f.file}, {f'line {f.line}' if f.line else 'file name'}: {f.kind}" for f in findings[:20]]
+        lines = [f"  {finding}" for finding in findings[:20]]
         more = f"\n  and {len(findings) - 20} more" if len(findings) > 20 else ""
         raise LeakFound(
             f"{len(findings)} places would identify this site; nothing was written:\n" + "\n".join(lines) + more
@@ -196,66 +258,51 @@ def _swap(staged: Path, folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _machine_facts(environment: Environment) -> set[tuple[str, str]]:
-    facts = {
-        ("host name", environment.hostname),
-        ("user name", environment.user),
-        ("home folder", environment.home if environment.home.count("/") > 1 else ""),
-        ("working directory", environment.cwd if environment.cwd.count("/") > 1 else ""),
-        *(("network address", address) for address in environment.addresses),
-        *(("device id", gpu.uuid) for gpu in environment.gpus),
-        *(("container id", part) for part in re.findall(r"[0-9a-f]{12,64}", environment.cgroup)),
-    }
-    return facts
+def _found_in(reading: Reading, known: Known) -> Iterator[tuple[str, int]]:
+    """Kind and line of everything in one reading."""
+    if reading.problem is not None:
+        yield f"not read: {reading.problem}", 1
+        return
+    if reading.markup is not None:
+        yield from active_in(reading.markup)
+    broken = BROKEN if reading.form in ("split", "squeezed") else ""
+    for kind, at in known.found_in(reading):
+        yield kind + broken, _line(reading.text, at)
+    if reading.form in ("plain", "split"):
+        for kind, at in patterns_in(reading.text, joined=reading.form == "split"):
+            yield kind + broken, _line(reading.text, at)
 
 
-def _address_facts(url: str) -> set[tuple[str, str]]:
-    """What a URL tells of where an engine runs. The loopback interface is nobody's, and a service that is called
-    as its engine is (docker compose) tells nothing that a page does not say anyway."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    here = host == "localhost" or host == "::1" or host.startswith("127.")
-    facts = set() if here or find(host) else {("host of the engine", host)}
-    return facts if here and parts.path in ("", "/") else facts | {("address of the engine", url)}
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
 
 
-def _answers(store: EvidenceStore, run_id: str) -> Iterator[str]:
-    """What the model wrote, to the load and to the quality suite; digits alone identify nothing."""
-    for record in store.requests(run_id):
-        yield record.text.strip()[:200]
-    for item in store.samples(run_id):
-        yield (item.text or "").strip()[:200]
+def _kinds_of_name(name: str, known: Known) -> Iterator[str]:
+    kinds = (kind for reading in readings_of_name(name) for kind, _ in _found_in(reading, known))
+    yield from dict.fromkeys(kind.removesuffix(BROKEN) for kind in kinds)
 
 
-def _readings(payload: bytes) -> list[str]:
-    """The text a reader could get out of a file: as it stands, and with each kind of escape undone."""
-    text = payload.decode("utf-8", "replace")
-    inner = []
-    for match in _DATA_URI.finditer(text):
-        with contextlib.suppress(binascii.Error, ValueError):
-            inner.append(base64.b64decode(match.group(1)).decode("utf-8", "ignore"))
-    plain = _DATA_URI.sub("data:", text)
-    unescaped = _JSON_ESCAPE.sub(lambda match: chr(int(match.group(1), 16)), html.unescape(plain))
-    return list(dict.fromkeys(map(_folded, (plain, unescaped, unquote(unescaped), *inner))))
+def _shown(name: str, known: Known) -> str:
+    """A file's name for a finding; one that is a finding itself is not repeated."""
+    if not any(_kinds_of_name(name, known)):
+        return name
+    return f"(a name that is withheld){PurePosixPath(name).suffix if len(PurePosixPath(name).suffix) < 6 else ''}"
 
 
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).translate(_INVISIBLE).lower()
+def _find(text: str, value: str, whole_words: bool) -> int:
+    """Where a value stands in a text; -1 where it does not. A short name inside a longer word is another word."""
+    at = text.find(value)
+    while (
+        at >= 0
+        and whole_words
+        and (
+            _goes_on(text[at - 1 : at] + value[0]) or _goes_on(value[-1] + text[at + len(value) : at + len(value) + 1])
+        )
+    ):
+        at = text.find(value, at + 1)
+    return at
 
 
-def _kinds_in(line: str, facts: Iterable[PrivateFact]) -> Iterator[str]:
-    for fact in facts:
-        value = _folded(fact.value)
-        start = line.find(value)
-        while start >= 0:
-            end = start + len(value)
-            # a short name inside a longer word is another word
-            if not (line[start - 1 : start].isalnum() and value[0].isalnum()) and not (
-                line[end : end + 1].isalnum() and value[-1].isalnum()
-            ):
-                yield fact.kind
-                break
-            start = line.find(value, start + 1)
-    for kind, pattern in PATTERNS:
-        if pattern.search(line):
-            yield kind
+def _goes_on(pair: str) -> bool:
+    """Whether two characters are inside one word. Japanese sets no space between words, so there it says nothing."""
+    return len(pair) == 2 and pair.isascii() and pair.isalnum()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
+from datetime import datetime
 from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import ValidationError
@@ -24,6 +27,7 @@ from lab.publish.evidence import (
     PublicSetting,
     PublicTask,
 )
+from lab.publish.identity import Namer, open_namer
 from lab.publish.paths import path_of
 from lab.quality.arms import Arm, ArmComparison
 from lab.records import (
@@ -48,8 +52,14 @@ DIGITS = 4
 GradeReason = Literal["no-gpu-seen", "engine-not-seen-on-gpu", "attached-elsewhere", "nvml", "generated", "imported"]
 
 
-def project(store: EvidenceStore, run_id: str) -> PublicRun:
+def project(store: EvidenceStore, run_id: str, until: datetime | None = None, namer: Namer | None = None) -> PublicRun:
     """The public evidence of one measured, whole run.
+
+    Args:
+        store: where its bundle is.
+        run_id: the run.
+        until: launches of its spec are counted up to this moment; None counts all.
+        namer: what may be said of models and machines; None: as params/publish.yaml says.
 
     Raises:
         EvidenceError: the run is not measured, or its bundle is damaged: it cannot carry a report.
@@ -66,7 +76,7 @@ def project(store: EvidenceStore, run_id: str) -> PublicRun:
     if record.environment is None or record.launch is None or record.preparation is None:
         raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
     try:
-        return _public(record, record.manifest_sha256, store.launches(run_id))
+        return _public(record, record.manifest_sha256, store.launches(run_id, until), namer or open_namer())
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -101,12 +111,16 @@ def maybe(value: float | None) -> float | None:
     return None if value is None else rounded(value)
 
 
-def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> PublicRun:
+def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, namer: Namer) -> PublicRun:
     spec, status = record.spec, record.status
     assert record.environment is not None and record.launch is not None and record.preparation is not None
     grade, grade_reason = grade_of(record)
     year, week, _ = status.started_at.isocalendar()
     preparation, support = record.preparation, record.launch.support
+    model, machine = namer.model(spec.model), namer.machine(record.environment.machine_class)
+    path = path_of(record)
+    if machine != record.environment.machine_class:
+        path = path.model_copy(update={"hardware": machine.accelerator or machine.machine})
     return PublicRun(
         run_id=record.run_id,
         spec_digest=spec.spec_digest,
@@ -119,7 +133,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         table=spec.table,
         engine=spec.engine,
         engine_version=record.launch.engine_version,
-        model=spec.model,
+        model=model,
         quantization=spec.quantization,
         context_limit=spec.context_limit,
         gateway=spec.gateway,
@@ -165,16 +179,18 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally) -> P
         quality_reason=_quality_reason(record),
         arms=_arms(record.arms),
         instrument=tuple(map(_instrument, record.instrument)),
-        certificate=_certificate(record.certificate),
+        certificate=_certificate(record.certificate, namer),
         support=support.support if support else None,
         support_sources=tuple(f"{row.source}, read {row.read}" for row in support.rows) if support else (),
-        machine=record.environment.machine_class,
+        machine=machine,
+        pseudonym_key=namer.key_of(spec.model.series),
         isolation=spec.isolation,
         host_use=_rounded_fields(record.host_use),
         gpu_use=_rounded_fields(record.gpu_use),
         engine_use=_rounded_fields(record.engine_use),
-        command=record.launch.command,
-        path=path_of(record),
+        ceilings=_rounded_tree(record.ceilings),
+        command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
+        path=path,
     )
 
 
@@ -187,6 +203,17 @@ def _rounded_fields(whole: F | None) -> F | None:
         return None
     floats = {name: rounded(value) for name, value in whole if isinstance(value, float)}
     return whole.model_copy(update=floats)
+
+
+def _rounded_tree(whole: F | None) -> F | None:
+    """A record with every float rounded, however deep."""
+
+    def inner(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: inner(one) for key, one in value.items()}
+        return [inner(one) for one in value] if isinstance(value, list) else _number(value)
+
+    return None if whole is None else type(whole).model_validate_json(json.dumps(inner(whole.model_dump(mode="json"))))
 
 
 def _level(level: LevelResult) -> PublicLevel:
@@ -215,10 +242,11 @@ def _instrument(level: InstrumentLevel) -> InstrumentLevel:
     )
 
 
-def _certificate(certificate: Certificate | None) -> Certificate | None:
+def _certificate(certificate: Certificate | None, namer: Namer) -> Certificate | None:
     if certificate is None:
         return None
-    return certificate.model_copy(update={"levels": tuple(map(_instrument, certificate.levels))})
+    levels = tuple(map(_instrument, certificate.levels))
+    return certificate.model_copy(update={"levels": levels, "machine": namer.machine(certificate.machine)})
 
 
 def _quality(record: RunRecord) -> PublicQuality | None:
@@ -286,11 +314,23 @@ def _quality_reason(record: RunRecord) -> Literal["not-applicable-seeded-text", 
 
 
 def _summary(summary: Summary) -> Summary:
-    return Summary(**{name: value if name == "reason" else _number(value) for name, value in summary})
+    """A summary with no more digits than its own spread supports, and never more than `DIGITS`.
+
+    The half-width of the mean's 95 % interval is taken from the upper half of the distribution, as if it were
+    normal: 1.96 · (p90 − p50) / 1.2816 / √n. Every value keeps the place of its second digit, all of them the same,
+    so that min ≤ p50 ≤ max stays true.
+    """
+    step = 0.0
+    if summary.n > 1 and summary.p50 is not None and summary.p90 is not None and summary.p90 > summary.p50:
+        half = 1.96 * (summary.p90 - summary.p50) / 1.2816 / math.sqrt(summary.n)
+        step = 10.0 ** (math.floor(math.log10(half)) - 1)
+    return Summary(**{name: value if name == "reason" else _number(value, step) for name, value in summary})
 
 
-def _number(value: Any) -> Any:
-    return rounded(value) if isinstance(value, float) else value
+def _number(value: Any, step: float = 0.0) -> Any:
+    if not isinstance(value, float):
+        return value
+    return rounded(round(value / step) * step if step else value)
 
 
 def _build(build: Build | None) -> Build | None:

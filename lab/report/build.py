@@ -16,7 +16,7 @@ from lab.explain.flips import Explanation
 from lab.match import refusals
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
-from lab.report import columns, ladders, quality, tables
+from lab.report import ceilings, columns, ladders, quality, tables
 from lab.report import instrument as gauge
 from lab.report.cells import Anchors, stands
 from lab.report.charts import figures
@@ -29,7 +29,7 @@ from lab.report.path import Answer, sections
 from lab.report.payback import payback_table
 from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
-from lab.report.told import Tell, Told, nothing
+from lab.report.told import UNTOLD, Told
 from lab.report.typeface import face_css
 from lab.roster import ON_TABLE, find
 from lab.spec import digest
@@ -55,6 +55,7 @@ TERMS = (
     "steady-window",
     "slo",
     "goodput",
+    "ceiling",
     "structured-output",
     "certificate",
     "chunk-lag",
@@ -110,7 +111,7 @@ def build_pages(
     langs: tuple[str, ...] = LANGS,
     contrasts: Contrasts = (),
     explanations: Explanations = (),
-    tell: Tell = nothing,
+    told: dict[str, Told] | None = None,
 ) -> dict[str, bytes]:
     """One self-contained page per language.
 
@@ -119,7 +120,7 @@ def build_pages(
         langs: languages to build, each with a catalogue.
         contrasts: pairs of these runs whose answers stand side by side, in any order.
         explanations: the path of each workload the team has stated facts of; none gives a page that says so.
-        tell: what the page is told beside its evidence, asked once for each language.
+        told: what the page of a language is told beside its evidence.
 
     Returns:
         Path of each page relative to its edition, for instance `en/index.html`, and its bytes.
@@ -127,7 +128,9 @@ def build_pages(
     ordered = in_order(runs)
     beside = quality.in_printed_order(contrasts, ordered)
     return {
-        f"{lang}/index.html": _page(ordered, beside, explanations, tell(messages(lang)), messages(lang), langs)
+        f"{lang}/index.html": _page(
+            ordered, beside, explanations, (told or {}).get(lang, UNTOLD), messages(lang), langs
+        )
         for lang in langs
     }
 
@@ -184,6 +187,7 @@ def _context(
             "payback": stands(payback_table(matched, reasons, t), matched),
             "preparation": stands(tables.preparation_table(matched, t, anchor), matched),
             "throughput": stands(ladders.throughput_table(matched, t), matched),
+            "ceilings": _stands_if_any(ceilings.ceilings_table(matched, t), matched),
             "latency": stands(ladders.latency_table(matched, t), matched),
             "intended": _stands_if_any(ladders.intended_table(matched, t), matched),
             "structured": _stands_if_any(ladders.structured_table(matched, t), matched),
@@ -314,6 +318,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("card-isolation"), columns.isolation(run, t), ""),
         *(((t("card-engine-use"), columns.engine_use(run.engine_use, t), ""),) if run.engine_use else ()),
         *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
+        *ceilings.ceiling_facts(run.ceilings, t),
         (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),

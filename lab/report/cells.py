@@ -176,6 +176,7 @@ _CONCERN_FORM: dict[ConcernCode, Form] = {
     ConcernCode.DRIFT: percent,
     ConcernCode.LENGTHS_DIFFER: percent,
     ConcernCode.NO_USAGE: count,
+    ConcernCode.SUMS: count,
     ConcernCode.BEYOND_CERTIFICATE: count,
 }
 """How the value and the limit of a concern are printed; the others are factors."""

@@ -101,8 +101,12 @@ def quantization(run: PublicRun) -> str:
 
 
 def workload(run: PublicRun, t: Messages) -> str:
-    """The workload in one line: load, input, output, time limit of a level, SLO."""
-    asked = run.workload
+    """The workload of a run in one line."""
+    return workload_text(run.workload, t)
+
+
+def workload_text(asked: Workload, t: Messages) -> str:
+    """A workload in one line: load, input, output, time limit of a level, SLO."""
     source = t(f"content-{asked.content}")
     if asked.input_tokens is not None:
         source = t("value-input", input=count(asked.input_tokens), shared=_shared(asked, t))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from lab.publish.evidence import PublicLevel, PublicRun
 from lab.records import Structured
+from lab.report.ceilings import share_note
 from lab.report.cells import (
     Runs,
     concern_texts,
@@ -41,10 +42,11 @@ def throughput_table(runs: Runs, t: Messages) -> Table:
     def fill(run: PublicRun, level: PublicLevel, load: Load) -> tuple[Cell, ...]:
         peers = [scalar(level_at(other, load), "output_tok_per_s") for other in launches_of(run, runs)]
         window = None if level.steady_s is None else t("window", s=significant(level.steady_s))
+        share = share_note(run, level, t)
         whole = t("window-whole", s=significant(level.duration_s))
         cells = (
             success_cell((level,), t),
-            scalar_cell(level, "output_tok_per_s", t, window),
+            scalar_cell(level, "output_tok_per_s", t, t("concern-separator").join(filter(None, (window, share)))),
             interval_cell(peers, significant, t),
             scalar_cell(level, "output_tok_per_s_whole", t, whole),
             scalar_cell(level, "request_rps", t),

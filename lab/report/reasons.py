@@ -76,6 +76,11 @@ def refused_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, ..
     return (refused_text(refused, t), *(Text(text=text, style="note") for text in reasons))
 
 
+def footnote_word(t: Messages) -> str:
+    """What stands in front of a footnote where there is no other mark."""
+    return t("betray-footnote")
+
+
 def mismatch_text(one: Mismatch, t: Messages) -> str:
     """One reason: what, why, and the values where there are any."""
     what, why, values = field_text(one.field, t), t(f"mismatch-{one.kind.value}"), values_text(one, t)

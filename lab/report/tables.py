@@ -12,6 +12,7 @@ from lab.match import refusals
 from lab.publish.evidence import PublicRun, PublicTask
 from lab.quality.coverage import is_low
 from lab.records import EvidenceGrade, Lane, LaunchTally
+from lab.report.ceilings import no_ceiling, share_at
 from lab.report.cells import (
     Anchors,
     Form,
@@ -154,6 +155,16 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
     def prepared(key: str) -> str:
         return t("metric-excluded", metric=t(key)) if excluded else t(key)
 
+    def ceiling(load: Load | None) -> Metric:
+        def value(run: PublicRun) -> Said:
+            share = share_at(run, load)
+            if share is not None:
+                return 100 * share, significant, t("unit-percent")
+            reason = run.ceilings is None or run.ceilings.reason is not None
+            return missing(t("ceiling-none", why=no_ceiling(run.ceilings, t)) if reason else t("missing"))
+
+        return value
+
     rows: list[tuple[str, Metric]] = [
         (prepared("metric-build"), build),
         (prepared("metric-startup"), preparation("startup_s")),
@@ -162,6 +173,8 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
     rows += [
         (title("metric-output-tok-per-s", rung), at(rung, "output_tok_per_s", "", significant, tok)) for rung in rungs
     ]
+    if any(run.ceilings is not None for run in runs):
+        rows += [(title("metric-ceiling", rung), ceiling(rung)) for rung in rungs]
     for slo in promised:
         name = slo_text(slo, t)
         rows += [(title("metric-goodput", rung, slo=name), goodput(rung, slo)) for rung in rungs]

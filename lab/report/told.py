@@ -1,15 +1,12 @@
 """What a page is told from outside, because the evidence of one edition cannot say it: the weeks before.
 
-Whoever builds a page hands in a function from a language to finished words. What is not handed in is said to be
-missing on the page; it is never left out silently.
+Whoever builds a page hands in finished words for each language. What is not handed in is said to be missing on the
+page; it is never left out silently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from lab.report.grid import Table
-from lab.report.messages import Messages
 from lab.spec import Frozen
 
 
@@ -30,9 +27,5 @@ class Told(Frozen):
     """Decisions so far, each with the reason for its change."""
 
 
-Tell = Callable[[Messages], Told]
-
-
-def nothing(t: Messages) -> Told:
-    """A page that stands by itself."""
-    return Told()
+UNTOLD = Told()
+"""A page that stands by itself."""

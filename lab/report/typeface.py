@@ -38,8 +38,18 @@ def covered(text: str) -> str:
     return "".join(sorted({char for char in text if any(low <= ord(char) <= high for low, high in _RANGES)}))
 
 
-def face_css(text: str) -> str:
-    """An @font-face rule with the glyphs `text` needs, or nothing when it needs none."""
+def face_css(text: str, *, everything: bool = False) -> str:
+    """An @font-face rule with the glyphs `text` needs, or nothing when it needs none.
+
+    Args:
+        text: what stands on the page.
+        everything: True embeds Latin letters, digits and signs as well, for paper that may not depend on the
+            typefaces of the machine it is made on.
+    """
+    if everything:
+        characters = "".join(sorted({char for char in text if char.isprintable()}))
+        data = base64.b64encode(subset(characters)).decode()
+        return f"@font-face{{font-family:{FAMILY};src:url(data:font/woff2;base64,{data}) format('woff2')}}"
     characters = covered(text)
     if not characters:
         return ""

@@ -162,6 +162,15 @@ def test_a_llama_server_that_is_named_is_launched_and_the_command_says_so(
     assert adapter.installed() is None
 
 
+def test_the_wheel_computes_on_the_cpu_and_a_build_of_its_own_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LAB_LLAMA_SERVER", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert adapter_for("llama.cpp").computes_on_cpu()
+    monkeypatch.setenv("LAB_LLAMA_SERVER", "/opt/llama-server")
+    assert not adapter_for("llama.cpp").computes_on_cpu()
+    assert not adapter_for("nim", attached=True, behind="vllm").computes_on_cpu()
+
+
 def test_a_llama_server_that_is_named_and_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_LLAMA_SERVER", "/nowhere/llama-server")
     assert "names /nowhere/llama-server, which is no program here" in (adapter_for("llama.cpp").installed() or "")

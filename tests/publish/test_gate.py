@@ -15,6 +15,7 @@ from lab.errors import EvidenceError, LeakFound
 from lab.evidence import EvidenceStore, LaunchRecord
 from lab.plan import RunPlan
 from lab.publish.gate import PrivateFact, inspect, private_facts, release
+from lab.publish.markup import active_in, script_hash
 from lab.records import Capabilities
 
 HOST = PrivateFact(kind="host name", value="gpu-box-山田")
@@ -143,3 +144,82 @@ def attached_facts(store: EvidenceStore, plan: RunPlan, url: str) -> frozenset[P
     )
     store.write(run_id, "launch.json", launch)
     return private_facts(store, [run_id])
+
+
+SCRIPT = "document.title = 'counted';"
+
+
+def scripted(policy: str) -> str:
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    return f"<!doctype html><html><head>{head}</head><body><script>{SCRIPT}</script></body></html>"
+
+
+def test_a_script_passes_when_the_package_and_the_policy_of_its_page_both_name_it() -> None:
+    named = script_hash(SCRIPT)
+    strict = f"default-src 'none'; script-src '{named}'"
+    assert list(active_in(scripted(strict), frozenset({named}))) == []
+    assert [kind for kind, _ in active_in(scripted(strict), frozenset())] == ["script"]
+    assert [kind for kind, _ in active_in(scripted("default-src 'none'"), frozenset({named}))] == ["script"]
+    loose = {
+        kind for kind, _ in active_in(scripted("default-src 'none'; script-src 'unsafe-inline'"), frozenset({named}))
+    }
+    assert loose == {"script", "page without a strict content security policy"}
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<a href="&#104;ttps://x.example/">x</a>',
+        '<a href="java&#10;script:x()">x</a>',
+        '<svg><a xlink:href="//x.example"/></svg>',
+        '<img srcset="a.png 1x, https://x.example/b.png 2x">',
+        '<meta http-equiv="refresh" content="0;url=x">',
+        '<base href="x/">',
+        "<iframe srcdoc=\"<img src='//x.example'>\"></iframe>",
+        '<object data="data:text/html,x"></object>',
+        "<p style=\"background:url('//x.example/x')\">",
+        "<svg onload=x()>",
+        "<script>1",
+    ],
+)
+def test_what_a_browser_would_run_or_fetch_is_found_as_a_browser_reads_it(markup: str) -> None:
+    assert {kind for kind, _ in active_in(markup)} & {"script", "remote address"}
+
+
+def test_lab_gate_says_where_and_what_and_ends_with_two(tmp_path: Path) -> None:
+    from tests.test_cli import lab
+
+    (tmp_path / "out").mkdir()
+    page = tmp_path / "out" / "index.html"
+    page.write_text("<p>ordinary</p>")
+    store = ("--runs-dir", str(tmp_path / "runs"))
+    clean = lab("gate", str(tmp_path / "out"), *store)
+    assert clean.returncode == 0
+    assert "nothing identifying was found" in clean.stdout
+    assert "times plain reading" in clean.stdout
+    page.write_text("<p>ordinary</p>\n<p>/home/yamada/x</p>\n<p>What does the plant in Kofu cost us each quarter?</p>")
+    traffic = tmp_path / "traffic.jsonl"
+    traffic.write_text(
+        '{"messages": [{"role": "user", "content": "What does the plant in Kofu cost us each quarter?"}]}'
+    )
+    found = lab("gate", str(tmp_path / "out"), "--private", str(traffic), *store)
+    assert found.returncode == 2
+    assert "index.html, line 2: path of a home folder" in found.stdout
+    assert "text of a prompt" in found.stdout
+    assert "yamada" not in found.stdout + found.stderr
+    assert "Kofu" not in found.stdout + found.stderr
+    assert lab("gate", str(tmp_path / "nothing"), *store).returncode == 2
+
+
+def test_what_the_environment_says_of_people_and_places_is_known(
+    store: EvidenceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "fuji-cluster")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy7.aurora.example:3128")
+    monkeypatch.setenv("WEIGHTS", "/nfs/aurora/weights")
+    monkeypatch.setenv("HF_TOKEN", "not-of-a-known-form")
+    monkeypatch.setenv("LANG", "en_US.UTF-8")
+    facts = private_facts(store, [])
+    for leak in ("fuji-cluster", "proxy7.aurora.example", "/nfs/aurora/weights/x", "not-of-a-known-form"):
+        assert inspect("x.txt", leak.encode(), facts), leak
+    assert inspect("x.txt", b"en_US.UTF-8", facts) == ()

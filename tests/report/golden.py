@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.publish.evidence import PublicRun
 from lab.report.build import build_pages
-from lab.report.messages import LANGS, Messages
+from lab.report.messages import LANGS
 from lab.report.told import Part, Told
 from tests.report.report_examples import certificate, level, run, workload
 
@@ -61,16 +61,16 @@ def four() -> tuple[PublicRun, ...]:
     return (*found, run("S", "base", levels=[], preparation=None, **unable))
 
 
-def told(t: Messages) -> Told:
-    """What a page is told from outside, in a few made-up words."""
-    if t.lang == "ja":
-        return Told(changes=("P の実行を 1 件追加しました。",), history=Part(lines=("2026-W48：決定なし。",)))
-    return Told(changes=("One run of P was added.",), history=Part(lines=("2026-W48: no decision.",)))
+TOLD = {
+    "en": Told(changes=("One run of P was added.",), history=Part(lines=("2026-W48: no decision.",))),
+    "ja": Told(changes=("P の実行を 1 件追加しました。",), history=Part(lines=("2026-W48：決定なし。",))),
+}
+"""What a page is told from outside, in a few made-up words."""
 
 
 def golden_page(lang: str) -> bytes:
     """The page that is kept, in one language."""
-    return build_pages(four(), (lang,), tell=told)[f"{lang}/index.html"]
+    return build_pages(four(), (lang,), told=TOLD)[f"{lang}/index.html"]
 
 
 class Reading(HTMLParser):

@@ -10,6 +10,7 @@ import pytest
 from fluent.syntax import ast, parse
 
 import lab.report
+from lab.betray import FIELDS, FURTHER_FIELDS, Limit, Sign
 from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
@@ -18,6 +19,7 @@ from lab.explain.decision import Branch
 from lab.explain.decision import Question as Asked
 from lab.explain.flips import Flip
 from lab.explain.path import Answer, End
+from lab.limits import Above, RunCeilings
 from lab.match import Kind, Result, Topic
 from lab.publish.evidence import PublicPreparation, PublicRun
 from lab.quality.coverage import NoVerdict
@@ -28,6 +30,7 @@ from lab.report.build import LIMITS, SECTIONS, TERMS
 from lab.report.checklist import Question
 from lab.report.engine_cards import PARTS
 from lab.report.grid import Standing
+from lab.report.imported import NOT_USES, USES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.path import Next
 from lab.report.words import ranking_words
@@ -89,7 +92,7 @@ def families() -> set[str]:
     keys |= {f"question-{question}" for question in get_args(Question)} | {f"answer-{a}" for a in ("yes", "no", "open")}
     keys |= {f"table-{table}" for table in get_args(Table)}
     keys |= {f"pattern-{pattern}{end}" for pattern in ("serve", "build-serve") for end in ("", "-looks")}
-    keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft", "tpot-p50", "goodput")}
+    keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft", "tpot-p50", "goodput", "ceiling")}
     keys |= {f"term-{term}{end}" for term in TERMS for end in ("", "-text")}
     keys |= {f"limit-{limit}" for limit in LIMITS}
     keys |= {f"chart-{chart}-desc" for chart in ("throughput", "preparation", "ttft")}
@@ -100,7 +103,9 @@ def families() -> set[str]:
     keys |= {f"contrast-reads-{kind.value}" for kind in ContrastClass if kind is not ContrastClass.NOT_ATTRIBUTABLE}
     keys |= {f"contrast-verdict-{one.value}" for one in NonInferiority}
     keys |= {f"contrast-no-{one.value}" for one in NoVerdict if one is not NoVerdict.NO_ITEM}
-    keys |= {f"lack-{lack.value}" for lack in Lack}
+    keys |= {f"no-ceiling-{reason}" for reason in ("not-recorded", *choices(RunCeilings, "reason"))}
+    keys |= {f"no-kv-{reason}" for reason in choices(RunCeilings, "no_kv")}
+    keys |= {f"above-{reason}" for reason in get_args(Above)} | {f"lack-{lack.value}" for lack in Lack}
     keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
     keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
@@ -116,6 +121,12 @@ def families() -> set[str]:
     }
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
+    keys |= {f"sign-{sign.value}" for sign in Sign} | {"sign-not-recorded-anywhere"}
+    keys |= {f"sign-{sign.value}-value" for sign in Sign if sign not in (Sign.DIFFERS, Sign.NOT_RECORDED)}
+    keys |= {f"unknown-{limit.value}" for limit in Limit} | {"unknown-rows-value", "unknown-unnamed-value"}
+    keys |= {f"betray-fix-{topic.value}" for topic in Topic}
+    keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
+    keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys

@@ -471,7 +471,6 @@ contrast-prompts = { $n ->
     [one] They count 1 of { $all } prompts differently long: tokenizer or chat template differ.
    *[other] They count { $n } of { $all } prompts differently long: tokenizer or chat template differ.
   }
-unit-points = points
 unit-bits = bits per byte
 lane-tokens = the numerics (token ids in, raw completion out)
 lane-text = the engine's own tokenizer
@@ -950,6 +949,7 @@ at-least = at least { $value }
 at-most = at most { $value }
 unit-percent = %
 unit-h = h
+score-points = points
 unit-points = { $n ->
     [one] point
    *[other] points
@@ -1019,3 +1019,343 @@ text-step = { $source }; asked: { $asked }; answer: { $answer }
 text-flip = { $what }: { $now } → { $then }: { $end }
 text-row = { $first }: { $others }
 text-evidence = evidence: { $evidence }; { $then }
+
+## Weekly edition
+
+weekly-title = Engine lab, week { $week }
+weekly-revision = Revision { $revision }
+weekly-revision-title = Revision
+weekly-newest = (the newest)
+weekly-edition-name = { $week }, revision { $revision }
+weekly-archive = All weekly editions
+weekly-archive-note = An edition is never changed. What has to be corrected becomes a further revision that says why; the one before stays where it is.
+weekly-archive-caption = Editions, the newest first
+weekly-archive-cells = Cells published
+weekly-archive-counts = { $published } of { $cells }
+weekly-archive-empty = Nothing has been published yet.
+weekly-superseded = a newer revision stands beside it
+weekly-holds = withdrawn since: this revision still holds its numbers
+weekly-shows = withdrawn, said so in this revision
+weekly-news = What changed
+weekly-first = This is the first edition: there is nothing to set it against.
+weekly-quiet = No news since { $since }.
+weekly-cell = { $engine } · { $profile } ({ $match })
+weekly-new = New cell: { $cell }.
+weekly-gone = No longer published: { $cell }. It is now: { $state }. { $why }
+weekly-withdrawn-run = Withdrawn: { $run }. The reason stands below.
+weekly-version = { $cell }: the engine states another version of itself, { $before } before and { $after } now.
+weekly-changed = Values that moved further than their launches scatter since { $since }: { $n }. The table lists them.
+weekly-changed-caption = Values that moved further than their launches scatter
+weekly-changed-note = Means over the launches of each week, and Welch's 95 % interval of the difference, now minus before. A value is listed when that interval leaves zero out; the list is in the order of the cells.
+weekly-within = Values within noise: { $n }. They are counted and not listed.
+weekly-same = Cells that hold the same runs as before: { $n }.
+weekly-incomparable = Values that only one of the two editions has, or that have no interval: { $n }.
+weekly-value = Value
+weekly-before = Before
+weekly-after = Now
+weekly-difference = 95 % interval of the difference
+weekly-metric-output = Output, steady window, tok/s
+weekly-metric-goodput = Goodput, req/s
+weekly-metric-ttft = TTFT p50, ms
+weekly-metric-tpot = TPOT p50, ms
+weekly-metric-startup = Start (launch to ready), s
+weekly-metric-score = Quality: { $task }
+weekly-correction = Why there is a further revision
+weekly-correction-added = Runs added: { $runs }.
+weekly-correction-removed = Runs taken out: { $runs }. Their cells say why.
+weekly-correction-other = The runs are the same; what is said about their cells changed.
+weekly-matches = Matches of this edition
+weekly-matches-note = A cell is planned, then measured, then re-measured (three fresh launches of one spec_digest, each whole), then published. Numbers are printed for published cells only; the others say what they lack.
+weekly-match = { $plan }: { $table }
+weekly-no-table = not measured yet
+weekly-report = Report of this match ({ $match })
+weekly-no-report = No cell of this match is published yet, so there is no report.
+weekly-cells = Cells of match { $match }
+weekly-no-cells = This match has no cell: it was given without a plan, and nothing has been run.
+weekly-state = State
+weekly-state-planned = planned
+weekly-state-measured = measured
+weekly-state-re-measured = re-measured
+weekly-state-published = published
+weekly-state-left = not part of this edition
+weekly-launches-title = Fresh launches
+weekly-launches = { $n } of { $needed }
+weekly-missing = Runs in it, or what it lacks
+weekly-needs-launches = lacks { $n } fresh launches of this spec
+weekly-needs-launch = the engine was reached by URL: it was not launched here, so it cannot be re-measured
+weekly-needs-projection = its evidence holds something that may not be published as it is
+weekly-left = Left out: { $reasons }.
+weekly-left-none = No launch was left out.
+weekly-left-not-measured = { $n } not measured to the end
+weekly-left-damaged = { $n } damaged
+weekly-left-withdrawn = { $n } withdrawn
+weekly-left-other = { $n } of another week, or of an earlier engine version
+weekly-withdrawn = Withdrawn runs
+weekly-withdrawn-note = These runs are no longer stood behind. Earlier revisions still hold their numbers, unchanged.
+weekly-withdrawn-caption = Withdrawn runs and the reason
+weekly-withdrawn-none = None.
+weekly-reason = Reason
+weekly-limit-cells = A cell keeps its runs until a later week has three launches of its own, so a number may be older than this week. Its report prints the week.
+weekly-limit-noise = Within noise means that three launches or so could not show a difference. It does not show that there is none.
+weekly-limit-chance = { $n } values were set against the week before, each with a 95 % interval: of a hundred that did not change, about five are listed by chance.
+weekly-inputs = Digest of what this edition was made from
+weekly-json = This page as JSON
+weekly-manifest = Manifest: a SHA-256 for each file
+
+## Handout
+
+handout-title = Handout: one table per run_id
+handout-planned-title = Handout: the match before it is measured
+handout-match = { $table }, match { $match }
+handout-column = Column
+handout-value = Fixed as
+handout-empty = ________
+handout-no-suite = not applicable: the engine answers seeded text
+handout-label-later = derived when the run is measured, never typed in
+handout-before = To settle before the match
+handout-runs = The runs, one page each
+handout-cells-title = The cells of the match
+handout-cells-note = Means over the launches on this handout; the interval is Student-t, 95 %, over launches. Rows and columns never move; nothing is sorted by result.
+handout-empty-note = To be filled under { $match }. A run belongs here when its match_id is this one; whatever is changed in the fixed columns makes another match.
+handout-cells = Cells of match { $match }
+handout-cells-empty = Cells of match { $match }, to be filled
+handout-quality = Quality: { $task }
+handout-some = a value in { $n } of the launches only
+handout-build = Build, s
+handout-startup = Start, s
+handout-first = First request, s
+handout-counts = Preparation counts in the decision
+handout-levels = Levels
+handout-output = Output, tok/s
+handout-requests = Requests, req/s
+handout-read-back = Read back
+handout-conditions = Conditions: wanted, and read back from the running engine
+handout-checks = What preflight saw the engine do
+handout-digest = Digest of what this handout was made from
+handout-no-digest = digest of the weights not named
+handout-more = and { $n } more, which lab match lists
+handout-quality-caption = Quality under the same run_id: { $suite }, score ± standard error
+handout-no-error = (no standard error)
+handout-no-levels = no level was measured
+handout-no-conditions = the conditions were not recorded: this evidence is older than them
+handout-no-checks = no check of preflight was recorded
+
+### Ceilings
+
+ceilings = Ceilings
+ceilings-note = What the hardware could do at most, by bytes and operations: a decode step reads every weight once and the keys and values of its context; streams that run together share one reading; a prompt is multiplied with every weight. No engine passes it while it computes every token itself.
+ceilings-caption = The share of its ceiling that each run reached
+ceiling-stream = One stream, decode (1 / TPOT p50)
+ceiling-output = All streams, output
+ceiling-prefill = One prompt, prefill
+ceiling-share = { $share } of the ceiling
+ceiling-of = { $value } of { $ceiling } tok/s, bound by { $bound ->
+    [compute] compute
+   *[memory] memory
+  }
+ceiling-above = above the ceiling, with a reason: { $reasons }
+ceiling-implausible = above the ceiling without a reason: not plausible
+ceiling-not-known = no ceiling here
+ceiling-prefill-alone = only at one stream: else a prompt waits for others
+ceiling-unknown = not known
+ceiling-none = no ceiling: { $why }
+no-ceiling-no-weights = the reference engine has no weights
+no-ceiling-not-here = the weights are not on this machine, so their shape is not known
+no-ceiling-unreadable = the head of the weights could not be followed
+no-ceiling-stored-otherwise = the engine stores the weights otherwise than the files say: it builds an artefact, or quantizes while it loads
+no-ceiling-not-in-table = the accelerator is not in params/hardware.yaml
+no-ceiling-not-measured = the memory bandwidth could not be measured
+no-ceiling-elsewhere = the engine runs on a machine the lab cannot look into
+no-ceiling-in-cache = all weights fit into the processor's cache
+no-ceiling-not-seen-on-gpu = the engine was not seen computing on the GPU
+no-ceiling-not-recorded = the limits were not recorded with this run
+above-batching = how many streams shared a reading is not known
+above-speculative = tokens are drafted ahead
+above-prefix-cache = the server does not say how much of the prompt came from its cache
+above-processor-cache = part of the weights stays in the processor's cache
+above-measured-ceiling = the ceiling was measured while others may have used the machine
+concern-sums = requests or tokens do not add up
+concern-above-ceiling = more than the hardware can do (times its ceiling)
+metric-ceiling = Share of the output's ceiling at { $load }
+metric-ceiling-any = Share of the output's ceiling
+card-ceiling = What bounds it
+card-ceiling-source = Source of the hardware's values
+card-kv = KV cache
+card-sums = Counts of the engine and of the client
+ceiling-cpu = this machine's CPUs
+ceiling-no-compute = not known, so prefill is bounded by memory alone
+ceiling-machine = { $place }, { $many ->
+    [no] { "" }
+   *[yes] × { $ranks }, { "" }
+  }{ $bandwidth } GB/s ({ $how ->
+    [table] from the table
+   *[measured] measured before the launch
+  }); { $read } GB of weights are read for a token of one stream; rate of products: { $compute }
+kv-value = { $bytes } bytes a token; { $capacity } tokens fit beside the weights into { $memory } GB, if nothing else lay there
+kv-unknown = its cost is not known ({ $why }), so the ceilings leave it out and are the higher for it
+no-kv-sliding-window = some layers keep a window only
+no-kv-latent = the cache holds latent vectors
+no-kv-state-space = some layers keep a state
+no-kv-not-stated = the weights do not state it
+no-kv-format-unknown = the cost of this KV format is not listed
+not-counted = not counted
+sums-agree = add up
+sums-differ = do not add up
+sums-open = cannot be held against each other
+sums-value = output tokens: client { $output }, engine { $engineoutput }: { $outputverdict }; prompt tokens: client { $prompt } (cached { $cached }), engine { $engineprompt }: { $promptverdict } (warm-up included)
+term-ceiling = ceiling
+term-ceiling-text = The most a machine could do with this model: its memory bandwidth over the bytes of a token, or its rate of products over the operations of a token. The share reached says how much is left, not who is ahead.
+
+## Records of others, and what records betray
+
+betray-model-name = model
+betray-model-revision = revision of the model
+betray-model-weights = digest of the weights
+betray-quantization = quantization of the weights
+betray-chat_template = chat template
+betray-thinking = thinking before the answer
+betray-temperature = temperature
+betray-install = how the engine was installed
+betray-sampling = the rest of the sampling (top_p, top_k, min_p)
+betray-workload-name = name of the workload
+betray-workload-arrival = arrival law
+betray-workload-concurrency = requests in flight
+betray-workload-requests = requests measured
+betray-workload-input_tokens = asked tokens of a prompt
+betray-workload-output_tokens = asked tokens of an answer
+betray-workload-exact_output = whether the engine was told not to stop early
+betray-workload-warmup_requests = warm-up requests
+betray-engine = engine
+betray-engine_version = version of the engine
+betray-workload-read = tokens read for each request
+betray-workload-wrote = tokens written for each request
+betray-workload-seed = seed of the prompts
+betray-machine-name = machine class
+betray-machine-accelerators = number of GPUs
+betray-isolation = whether nothing else ran
+betray-cache_state = what the launch started from (caches, weights)
+betray-none-head = comparable: nothing stands against it
+betray-head = not comparable: { $reasons ->
+    [one] 1 reason
+   *[other] { $reasons } reasons
+  } in { $topics ->
+    [one] 1 topic
+   *[other] { $topics } topics
+  }, in the order in which a meeting should fix them
+betray-footnote = Footnote:
+betray-footnotes = Footnotes: they refuse nothing
+betray-unknown = What these records cannot tell
+betray-fix = First:
+betray-fix-model = name one revision by its commit and compare the digests of the weights; two quantized copies of one model are two models.
+betray-fix-quantization = decide weights, activations and KV cache apart, and read the KV format back from each running engine.
+betray-fix-prompt = have each engine count the tokens of the same three conversations; until the counts are equal, the template, the thinking or the text is another.
+betray-fix-workload = ask for an exact answer length (ignore_eos), or compare only answers that ended for the same reason.
+betray-fix-settings = decide context limit, sequence limit, prefix cache and speculation for all engines, take pinned releases, and read the values back.
+betray-fix-hardware = measure on one host, or show first that two hosts give the same numbers with one engine.
+betray-fix-measurement = measure again with one tool, warm-up prompts of its own, no prompt twice, and at least three fresh launches.
+sign-differs = { $what }: differs
+sign-not-recorded = { $what }: not recorded everywhere, so not comparable
+sign-not-recorded-anywhere = Not recorded in any of them, so not comparable: { $fields }
+sign-kv-named-or-resolved = KV cache format: named in one record, resolved in another. “auto” can end as the same format, and the same name as another scale
+sign-kv-named-or-resolved-value = named { $named }, resolved { $resolved }
+sign-prompt-tokens = One workload, but other numbers of tokens were read: another template, a system prompt, thinking tags, a BOS token, or other text
+sign-prompt-tokens-value = { $total } tokens in, { $mean } a request
+sign-same-prompt = The same prompt, by its id, has other lengths. A template would add the same to each; where the difference varies, tokenizer or text differ too
+sign-same-prompt-value = { $lengths }{ $offset ->
+    [none] { "" }
+    [constant] ; of { $shared } shared with the first, each by { $least }
+   *[varies] ; of { $shared } shared with the first, by { $least } to { $most }: not one number
+  }
+sign-prompt-length = Prompts are not as long as the workload's name or parameters say
+sign-prompt-length-value = asked { $asked }, read { $mean } on average
+sign-answer-length = Answers have other lengths: less was decoded, the mean context differs, and rates per request follow from it
+sign-answer-length-value = { $total } tokens out, { $mean } a request{ $full ->
+    [yes] , every one at the limit
+   *[no] { "" }
+  }
+sign-same-question = The same prompt, by its id, is answered with other lengths, although the sampling is said to be one
+sign-same-question-value = { $lengths }
+sign-finish = Answers end for other reasons: some at their own end, some at the limit
+sign-finish-value = { $reasons } (of the rows in the file)
+sign-version-kind = Not all are pinned releases: a branch or a bare commit may hold work that no release has, or lack it
+sign-version-kind-value = { $kind ->
+    [release] release
+    [branch] branch or development build
+   *[commit] bare commit
+  } { $version }
+sign-speculation = Tokens are drafted ahead in different ways: other draft models, other numbers of tokens, other acceptance
+sign-speculation-value = { $how }
+sign-hosts = One name of a machine, but several hosts or drivers behind it
+sign-hosts-value = { $host }
+sign-chunks = Gaps between chunks are no times of a token: they do not stand side by side, and neither do percentiles of “ITL”
+sign-chunks-value = { $how ->
+    [bursts] most chunks come at once with the one before
+    [several] about { $tokens } tokens in a chunk
+   *[single] about one token in a chunk, each on its own
+  } (gap: median { $median }, mean { $mean }; time per token { $tpot })
+sign-warmed-by-warmup = Warm-up sent prompts that were measured afterwards: a prefix cache knew them. Where only some files keep the rows, the others are not cleared
+sign-warmed-by-warmup-value = { $prompts } prompts seen twice, TTFT in warm-up → measured: { $times }
+sign-sent-again = The same prompts were sent several times to one running engine: with a prefix cache, later rounds do not compute them
+sign-sent-again-value = { $rounds } rounds, prefix cache { $cache ->
+    [on] on
+    [off] off
+   *[unknown] not recorded
+  }
+sign-first-round = TTFT of the first round is not that of the later ones: the rounds are not repeats of one thing
+sign-first-round-value = mean { $mean }, p99 { $p99 }
+sign-one-round-shown = The record's own numbers are those of one round, not a mean
+sign-one-round-shown-value = round { $number } of { $rounds }
+sign-other-tool = Measured by different tools, whose metrics share names and not definitions
+sign-other-tool-value = { $tool }
+sign-imported = Not measured here: such a record carries no claim until it is measured again
+sign-imported-value = { $grade }
+unknown-cause = Why two records differ. Several things differ at once, so no difference in speed belongs to the engine.
+unknown-text = Which text was sent: prompts are named or counted, never kept.
+unknown-success = Whether each success was one: the tools count a stream that was cut, or that carried an error, as they please.
+unknown-launches = How launches spread: rounds on one engine are not fresh launches, so there is no interval.
+unknown-rows = What the missing rows say: only some requests are in the file.
+unknown-rows-value = { $rows } of { $requests } measured requests, warm-up rows among them
+unknown-unnamed = What these launch arguments do to the numbers: the lab has no engine-neutral name for them.
+unknown-unnamed-value = { $names }
+unknown-quality = Whether the answers were any good: no quality was measured under the same run.
+
+## The page of records of others
+
+imported-title = Records of others
+imported-note = Measured elsewhere, with other tools. These records stand on this page alone: no table of a report holds them, no rule reads them, and no claim is made from them.
+imported-private = { $count ->
+    [one] 1 further record is kept private: its licence is not stated, does not allow it, or asks for a credit nobody gave.
+   *[other] { $count } further records are kept private: their licence is not stated, does not allow it, or asks for a credit nobody gave.
+  }
+imported-from = What was imported, and from where
+imported-engine = engine, version
+imported-model = model, revision, quantization
+imported-machine = machine
+imported-workload = workload
+imported-tool = tool
+imported-licence = licence, credit
+imported-file = source file, SHA-256
+imported-uses = What such a record is good for
+imported-may = It may
+imported-may-ask = show which conditions a meeting has to fix before it compares.
+imported-may-again = be turned into a plan that measures it again here (lab remeasure).
+imported-may-spread = show how far the rounds of one record lie apart.
+imported-may-not = It may not
+imported-not-claim = carry a claim, or a number in an answer.
+imported-not-table = stand in the comparison table, or beside a run measured here.
+imported-not-engine = attribute a difference to an engine: several things differ at once.
+imported-not-decide = answer a question of the decision path.
+imported-silent = What the files do not record
+imported-silent-tool = { $tool }, { $records ->
+    [one] 1 record
+   *[other] { $records } records
+  }
+imported-beside = Records that carry the same names
+imported-values-title = What the files say
+imported-values-note = Numbers as the tools computed them. Where a definition is not the lab's, the metric keeps the tool's name and says how it differs.
+imported-numbers = { $run }: { $engine }
+imported-metric = metric
+imported-values = value
+imported-definition = definition
+imported-ours = the lab's
+imported-counted = counted

@@ -461,7 +461,6 @@ contrast-prompts = { $n ->
     [0] プロンプトの長さの数え方は、どの問題でも両側で同じです。
    *[other] プロンプトの長さの数え方が { $all } 問中 { $n } 問で異なります。トークナイザかチャットテンプレートの違いです。
   }
-unit-points = ポイント
 unit-bits = ビット/バイト
 lane-tokens = 数値計算（トークン ID を渡し、そのままの続きを受け取る）
 lane-text = エンジン自身のトークナイザ
@@ -931,6 +930,7 @@ at-least = { $value } 以上
 at-most = { $value } 以下
 unit-percent = %
 unit-h = 時間
+score-points = ポイント
 unit-points = { $n ->
    *[other] ポイント
   }
@@ -996,3 +996,331 @@ text-step = { $source }、条件：{ $asked }、答え：{ $answer }
 text-flip = { $what }：{ $now } → { $then }：{ $end }
 text-row = { $first }：{ $others }
 text-evidence = 証拠：{ $evidence }、{ $then }
+
+## 週次版
+
+weekly-title = エンジン検証ラボ { $week } 週
+weekly-revision = 第 { $revision } 版
+weekly-revision-title = 版
+weekly-newest = （最新）
+weekly-edition-name = { $week } 第 { $revision } 版
+weekly-archive = 週次版の一覧
+weekly-archive-note = 公開した版は書き換えません。訂正は理由を添えた新しい版とし、前の版はそのまま残します。
+weekly-archive-caption = 公開した版（新しい順）
+weekly-archive-cells = 公開したセル
+weekly-archive-counts = { $cells } 中 { $published }
+weekly-archive-empty = まだ公開した版はありません。
+weekly-superseded = 新しい版があります
+weekly-holds = その後に取り下げ。この版には数字が残っています
+weekly-shows = 取り下げをこの版に記載
+weekly-news = 前の週からの変化
+weekly-first = 最初の版です。比べる相手の版はまだありません。
+weekly-quiet = { $since } から変化はありません。
+weekly-cell = { $engine } · { $profile }（{ $match }）
+weekly-new = 新しいセル：{ $cell }。
+weekly-gone = 公開から外れたセル：{ $cell }。現在の状態：{ $state }。{ $why }
+weekly-withdrawn-run = 取り下げ：{ $run }。理由は下に記載しています。
+weekly-version = { $cell }：エンジンが名乗るバージョンが { $before } から { $after } に変わりました。
+weekly-changed = { $since } から、起動ごとのばらつきを超えて動いた値が { $n } 個あります。表に示します。
+weekly-changed-caption = 起動ごとのばらつきを超えて動いた値
+weekly-changed-note = 各週の起動の平均と、差（今回 − 前回）の Welch の 95 % 区間です。区間が 0 を含まない値だけを、セルの並び順で載せます。
+weekly-within = ばらつきの範囲内の値：{ $n } 個。数えるだけで、一覧にはしません。
+weekly-same = 前回と同じ run のままのセル：{ $n } 個。
+weekly-incomparable = 片方の版にしかない値、または区間のない値：{ $n } 個。
+weekly-value = 値
+weekly-before = 前回
+weekly-after = 今回
+weekly-difference = 差の 95 % 区間
+weekly-metric-output = 出力（定常区間）tok/s
+weekly-metric-goodput = goodput（req/s）
+weekly-metric-ttft = TTFT p50（ms）
+weekly-metric-tpot = TPOT p50（ms）
+weekly-metric-startup = 起動（launch から ready まで）秒
+weekly-metric-score = 品質：{ $task }
+weekly-correction = この版を出した理由
+weekly-correction-added = 加えた run：{ $runs }。
+weekly-correction-removed = 外した run：{ $runs }。理由は各セルに記載しています。
+weekly-correction-other = run は同じです。セルについての記載が変わりました。
+weekly-matches = この版の試合
+weekly-matches-note = セルは「計画 → 計測済み → 再計測済み（同じ spec_digest を新しく 3 回起動し、すべて欠損なし）→ 公開」と進みます。数字は公開したセルだけに載せ、ほかのセルには足りないものを書きます。
+weekly-match = { $plan }：{ $table }
+weekly-no-table = 未計測
+weekly-report = この試合のレポート（{ $match }）
+weekly-no-report = 公開したセルがまだないため、この試合のレポートはありません。
+weekly-cells = 試合 { $match } のセル
+weekly-no-cells = この試合にはセルがありません。計画が指定されておらず、run もまだありません。
+weekly-state = 状態
+weekly-state-planned = 計画
+weekly-state-measured = 計測済み
+weekly-state-re-measured = 再計測済み
+weekly-state-published = 公開
+weekly-state-left = この版の対象外
+weekly-launches-title = 新しい起動
+weekly-launches = { $needed } 回中 { $n } 回
+weekly-missing = 入っている run、または足りないもの
+weekly-needs-launches = この spec の新しい起動があと { $n } 回必要
+weekly-needs-launch = エンジンには URL で接続しました。ここで起動していないため、再計測にはなりません
+weekly-needs-projection = 証拠に、そのままでは公開できないものが含まれています
+weekly-left = 除いた起動：{ $reasons }。
+weekly-left-none = 除いた起動はありません。
+weekly-left-not-measured = 最後まで計測できなかったもの { $n } 回
+weekly-left-damaged = 破損 { $n } 回
+weekly-left-withdrawn = 取り下げ { $n } 回
+weekly-left-other = 別の週、または以前のエンジンバージョン { $n } 回
+weekly-withdrawn = 取り下げた run
+weekly-withdrawn-note = 次の run は、もう根拠として扱いません。以前の版には、その数字がそのまま残っています。
+weekly-withdrawn-caption = 取り下げた run とその理由
+weekly-withdrawn-none = ありません。
+weekly-reason = 理由
+weekly-limit-cells = セルの run は、後の週に 3 回の起動がそろうまで入れ替わりません。そのため、この週より古い数字のことがあります。計測した週は各レポートに記載しています。
+weekly-limit-noise = 「ばらつきの範囲内」とは、3 回程度の起動では差を示せなかったという意味です。差がないことを示すものではありません。
+weekly-limit-chance = 前の週と比べた値は { $n } 個で、それぞれ 95 % 区間を使っています。実際には変わっていない値でも、100 個あれば 5 個ほどは偶然に一覧へ載ります。
+weekly-inputs = この版の入力のダイジェスト
+weekly-json = このページの JSON
+weekly-manifest = マニフェスト（ファイルごとの SHA-256）
+
+## 配布資料
+
+handout-title = 配布資料：run_id ごとに 1 表
+handout-planned-title = 配布資料：計測前の試合表
+handout-match = { $table }、試合 { $match }
+handout-column = 列
+handout-value = 固定した値
+handout-empty = ________
+handout-no-suite = 対象外：エンジンはシードから作った文を返します
+handout-label-later = 計測時に判定し、手では書き込みません
+handout-before = 試合の前に決めること
+handout-runs = 対象の run（1 件 1 ページ）
+handout-cells-title = 試合のセル
+handout-cells-note = この資料に載せた起動の平均です。区間は起動間の Student の t による 95 % 区間です。行と列の並びは固定で、結果による並べ替えはしません。
+handout-empty-note = { $match } のセルを埋めていきます。match_id がこれと同じ run だけがここに入ります。固定した列を一つでも変えると、別の試合になります。
+handout-cells = 試合 { $match } のセル
+handout-cells-empty = 試合 { $match } のセル（未記入）
+handout-quality = 品質：{ $task }
+handout-some = 値があるのは起動 { $n } 回だけです
+handout-build = ビルド（秒）
+handout-startup = 起動（秒）
+handout-first = 最初のリクエスト（秒）
+handout-counts = 準備時間を判断に含めるか
+handout-levels = 負荷の段
+handout-output = 出力（tok/s）
+handout-requests = リクエスト（req/s）
+handout-read-back = 読み戻した値
+handout-conditions = 条件：指定した値と、稼働中のエンジンから読み戻した値
+handout-checks = 事前確認で見たエンジンの動作
+handout-digest = この資料の入力のダイジェスト
+handout-no-digest = 重みのダイジェスト未指定
+handout-more = ほか { $n } 件（lab match で全件を表示）
+handout-quality-caption = 同じ run_id で測った品質：{ $suite }、スコア ± 標準誤差
+handout-no-error = （標準誤差なし）
+handout-no-levels = 計測した負荷の段がありません
+handout-no-conditions = 条件の記録がありません（この証拠は条件の記録より古いものです）
+handout-no-checks = 事前確認の記録がありません
+
+### 上限
+
+ceilings = 上限
+ceilings-note = バイト数と演算数から決まる、ハードウェアの理論上の上限です。デコードの 1 ステップは重みをすべて 1 回読み、その文脈のキーとバリューを読みます。同時に走るストリームは 1 回の読み出しを分け合います。プロンプトのトークンはすべての重みと掛け合わされます。すべてのトークンを自分で計算するかぎり、どのエンジンもこれを超えません。
+ceilings-caption = 各実行が上限に対して届いた割合
+ceiling-stream = 1 ストリームのデコード（1 / TPOT p50）
+ceiling-output = 全ストリームの出力
+ceiling-prefill = 1 プロンプトのプリフィル
+ceiling-share = 上限の { $share }
+ceiling-of = { $ceiling } tok/s のうち { $value }、{ $bound ->
+    [compute] 演算
+   *[memory] メモリ
+  }で決まる
+ceiling-above = 上限を超えているが理由がある：{ $reasons }
+ceiling-implausible = 理由なく上限を超えている：ありえない値
+ceiling-not-known = ここでは上限なし
+ceiling-prefill-alone = 1 ストリームのときだけ。それ以外ではプロンプトがほかを待つ
+ceiling-unknown = 不明
+ceiling-none = 上限なし：{ $why }
+no-ceiling-no-weights = 参照エンジンには重みがない
+no-ceiling-not-here = 重みがこのマシンになく、形がわからない
+no-ceiling-unreadable = 重みの先頭部を読み取れなかった
+no-ceiling-stored-otherwise = エンジンは重みをファイルとは別の形で持つ（成果物をビルドするか、読み込み時に量子化する）
+no-ceiling-not-in-table = このアクセラレータは params/hardware.yaml にない
+no-ceiling-not-measured = メモリ帯域を測定できなかった
+no-ceiling-elsewhere = エンジンはラボが調べられないマシンで動いている
+no-ceiling-in-cache = 重みがすべて CPU のキャッシュに収まる
+no-ceiling-not-seen-on-gpu = エンジンが GPU で計算するところを確認できなかった
+no-ceiling-not-recorded = この実行では限界が記録されていない
+above-batching = 1 回の読み出しを何本のストリームが分け合ったか不明
+above-speculative = トークンを先読みで下書きしている
+above-prefix-cache = プロンプトのどれだけがキャッシュから来たかをサーバーが示さない
+above-processor-cache = 重みの一部が CPU のキャッシュに残る
+above-measured-ceiling = 上限の測定中にほかの処理がマシンを使っていた可能性がある
+concern-sums = リクエストまたはトークンの数が合わない
+concern-above-ceiling = ハードウェアの限界を超えている（上限の倍数）
+metric-ceiling = 出力の上限に対する割合（{ $load }）
+metric-ceiling-any = 出力の上限に対する割合（負荷ごと）
+card-ceiling = 上限を決めるもの
+card-ceiling-source = ハードウェアの値の出典
+card-kv = KV キャッシュ
+card-sums = エンジンとクライアントの計数
+ceiling-cpu = このマシンの CPU
+ceiling-no-compute = 不明のため、プリフィルの上限はメモリだけで決まる
+ceiling-machine = { $place }、{ $many ->
+    [no] { "" }
+   *[yes] × { $ranks }、{ "" }
+  }{ $bandwidth } GB/s（{ $how ->
+    [table] 表の値
+   *[measured] 起動前に測定
+  }）。1 ストリームの 1 トークンごとに重み { $read } GB を読む。行列積の速さ：{ $compute }
+kv-value = 1 トークン { $bytes } バイト。{ $memory } GB に重みと並べて、ほかに何もなければ { $capacity } トークン入る
+kv-unknown = 費用が不明（{ $why }）。上限には含めず、そのぶん上限は高くなる
+no-kv-sliding-window = 一部の層は窓だけを保持する
+no-kv-latent = キャッシュは潜在ベクトルを持つ
+no-kv-state-space = 一部の層は状態を保持する
+no-kv-not-stated = 重みに記載がない
+no-kv-format-unknown = この KV 形式の大きさは一覧にない
+not-counted = 計数なし
+sums-agree = 合っている
+sums-differ = 合わない
+sums-open = 突き合わせできない
+sums-value = 出力トークン：クライアント { $output }、エンジン { $engineoutput }（{ $outputverdict }）。入力トークン：クライアント { $prompt }（うちキャッシュ { $cached }）、エンジン { $engineprompt }（{ $promptverdict }）。ウォームアップを含む
+term-ceiling = 上限
+term-ceiling-text = そのモデルでマシンが出せる最大値。メモリ帯域を 1 トークンのバイト数で、または行列積の速さを 1 トークンの演算数で割ったもの。届いた割合は残りの余地を示し、優劣を示すものではない
+
+## 他者の記録と、記録から読み取れること
+
+betray-model-name = モデル
+betray-model-revision = モデルのリビジョン
+betray-model-weights = 重みのダイジェスト
+betray-quantization = 重みの量子化
+betray-chat_template = チャットテンプレート
+betray-thinking = 回答前の思考（thinking）の有無
+betray-temperature = 温度（temperature）
+betray-install = エンジンの導入方法
+betray-sampling = その他のサンプリング設定（top_p、top_k、min_p）
+betray-workload-name = workload の名前
+betray-workload-arrival = 到着の規則
+betray-workload-concurrency = 同時リクエスト数
+betray-workload-requests = 計測したリクエスト数
+betray-workload-input_tokens = 指定した入力の長さ（トークン）
+betray-workload-output_tokens = 指定した出力の長さ（トークン）
+betray-workload-exact_output = 途中で止めないよう指示したか
+betray-workload-warmup_requests = ウォームアップのリクエスト数
+betray-engine = エンジン
+betray-engine_version = エンジンの版
+betray-workload-read = 1 リクエストで読んだトークン数
+betray-workload-wrote = 1 リクエストで書いたトークン数
+betray-workload-seed = プロンプトのシード
+betray-machine-name = マシンの種類
+betray-machine-accelerators = GPU の数
+betray-isolation = ほかに何も動いていなかったか
+betray-cache_state = 起動前の状態（キャッシュ、重み）
+betray-none-head = 比較できます。妨げるものはありません
+betray-head = 比較できません。理由は { $reasons } 件（{ $topics } 分野）、会議で直すべき順に示します
+betray-footnote = 注記：
+betray-footnotes = 注記（比較を妨げないもの）
+betray-unknown = これらの記録からは分からないこと
+betray-fix = まず：
+betray-fix-model = リビジョンをコミットで 1 つに決め、重みのダイジェストを照合します。量子化が別のコピーは、別のモデルです。
+betray-fix-quantization = 重み・活性値・KV キャッシュを分けて決め、KV の形式は稼働中の各エンジンから読み戻します。
+betray-fix-prompt = 同じ 3 つの会話のトークン数を各エンジンに数えさせます。数が揃うまでは、テンプレート・思考・本文のどれかが違います。
+betray-fix-workload = 出力長を固定する（ignore_eos）か、同じ理由で終わった回答だけを比べます。
+betray-fix-settings = コンテキスト長・同時シーケンス数・プレフィックスキャッシュ・投機的デコードを全エンジンで決め、版を固定したリリースを使い、値を読み戻します。
+betray-fix-hardware = 1 台のホストで計測するか、同じエンジンで 2 台が同じ数字になることを先に示します。
+betray-fix-measurement = 1 つのツールで計測し直します。ウォームアップは別のプロンプトで、同じプロンプトは 2 度送らず、起動は 3 回以上やり直します。
+sign-differs = { $what }：異なる
+sign-not-recorded = { $what }：記録のないものがあり、比較できない
+sign-not-recorded-anywhere = どの記録にもないため比較できない：{ $fields }
+sign-kv-named-or-resolved = KV キャッシュの形式：指定の名前だけの記録と、実際の形式が分かる記録がある。「auto」が同じ形式になることも、同じ名前で倍率が違うこともある
+sign-kv-named-or-resolved-value = 指定 { $named }、実際 { $resolved }
+sign-prompt-tokens = 同じ workload なのに、読んだトークン数が違う。テンプレート、システムプロンプト、思考タグ、BOS、または本文が違う
+sign-prompt-tokens-value = 入力 { $total } トークン、1 リクエスト平均 { $mean }
+sign-same-prompt = 同じ ID のプロンプトの長さが違う。テンプレートだけなら差は一定のはずで、差がばらつくならトークナイザーか本文も違う
+sign-same-prompt-value = 長さ { $lengths }{ $offset ->
+    [none] { "" }
+    [constant] （最初の記録と共通の { $shared } 件で、どれも { $least }）
+   *[varies] （最初の記録と共通の { $shared } 件で { $least } から { $most }、一定ではない）
+  }
+sign-prompt-length = プロンプトが、workload の名前や指定どおりの長さではない
+sign-prompt-length-value = 指定 { $asked }、実際の平均 { $mean }
+sign-answer-length = 回答の長さが違う。デコードした量も平均の文脈長も異なり、リクエストあたりの値に響く
+sign-answer-length-value = 出力 { $total } トークン、1 リクエスト平均 { $mean }{ $full ->
+    [yes] （すべて上限まで）
+   *[no] { "" }
+  }
+sign-same-question = 同じ ID のプロンプトへの回答の長さが違う。サンプリングは同じはずである
+sign-same-question-value = 長さ { $lengths }
+sign-finish = 回答の終わり方が違う。自ら終えたものと、上限で切れたものがある
+sign-finish-value = { $reasons }（ファイルにある行のうち）
+sign-version-kind = 版を固定したリリースでないものがある。ブランチや単独のコミットには、リリースにない変更があり得る（その逆も）
+sign-version-kind-value = { $kind ->
+    [release] リリース
+    [branch] ブランチまたは開発版
+   *[commit] コミットのみ
+  } { $version }
+sign-speculation = 先読み（投機的デコード）の方法が違う。ドラフトのモデル、トークン数、採択率が異なる
+sign-speculation-value = 方法 { $how }
+sign-hosts = マシンの名前は 1 つだが、ホストまたはドライバーが複数ある
+sign-hosts-value = 内訳 { $host }
+sign-chunks = チャンクの間隔は 1 トークンの時間ではない。「ITL」の分位点も並べられない
+sign-chunks-value = { $how ->
+    [bursts] 大半のチャンクが直前のものと同時に届く
+    [several] 1 チャンクに約 { $tokens } トークン
+   *[single] 1 チャンクに約 1 トークン、1 つずつ届く
+  }（間隔：中央値 { $median }、平均 { $mean }、1 トークンの時間 { $tpot }）
+sign-warmed-by-warmup = ウォームアップで送ったプロンプトを、あとで計測している。プレフィックスキャッシュが覚えていた。行を残していない記録の潔白は示せない
+sign-warmed-by-warmup-value = { $prompts } 件が重複、TTFT はウォームアップ → 計測：{ $times }
+sign-sent-again = 同じプロンプトを、稼働中の 1 つのエンジンに何度も送っている。プレフィックスキャッシュがあれば、2 回目以降は計算しない
+sign-sent-again-value = { $rounds } 巡、プレフィックスキャッシュ：{ $cache ->
+    [on] 有効
+    [off] 無効
+   *[unknown] 記録なし
+  }
+sign-first-round = 最初の巡の TTFT が、その後と違う。各巡は同じものの繰り返しではない
+sign-first-round-value = 平均 { $mean }、p99 { $p99 }
+sign-one-round-shown = 記録の数字は 1 つの巡のもので、平均ではない
+sign-one-round-shown-value = { $rounds } 巡のうち { $number } 巡目
+sign-other-tool = 計測したツールが違う。指標は同じ名前でも定義が違う
+sign-other-tool-value = ツール { $tool }
+sign-imported = ここで計測したものではない。計測し直すまで、この記録から主張はできない
+sign-imported-value = ラベル { $grade }
+unknown-cause = 記録どうしの差の原因。複数の条件が同時に違うため、速さの差をエンジンのものとは言えません。
+unknown-text = 送った文章。プロンプトは名前か数だけで、本文は残っていません。
+unknown-success = 成功が本当に成功か。途中で切れた応答やエラーを含む応答の扱いは、ツールによって違います。
+unknown-launches = 起動ごとのばらつき。1 つのエンジンでの繰り返しは起動のやり直しではないため、区間は出せません。
+unknown-rows = 欠けている行の内容。ファイルには一部のリクエストしかありません。
+unknown-rows-value = 計測 { $requests } 件のうち { $rows } 行（ウォームアップの行を含む）
+unknown-unnamed = 次の起動引数が数字に与える影響。ラボにはエンジンに依らない名前がありません。
+unknown-unnamed-value = 引数 { $names }
+unknown-quality = 回答の良し悪し。同じ実行での品質は計測されていません。
+
+## 他者の記録のページ
+
+imported-title = 他者の記録
+imported-note = よそで、別のツールで計測されたものです。このページだけに置き、レポートのどの表にも載せず、どの規則も読まず、主張の根拠にもしません。
+imported-private = ほかに { $count } 件の記録は非公開のままです。ライセンスの記載がない、公開を認めていない、または必要なクレジットが示されていないためです。
+imported-from = 取り込んだものと、その出どころ
+imported-engine = エンジンと版
+imported-model = モデル、リビジョン、量子化
+imported-machine = マシン
+imported-workload = 作業負荷（workload）
+imported-tool = ツール
+imported-licence = ライセンス、クレジット
+imported-file = 元のファイルの SHA-256
+imported-uses = このような記録の使い道
+imported-may = してよいこと
+imported-may-ask = 比較の前に会議で固定すべき条件を見つける。
+imported-may-again = ここで計測し直す計画に変える（lab remeasure を使う）。
+imported-may-spread = 1 つの記録の中で、巡ごとの値がどれだけ離れているかを見る。
+imported-may-not = してはならないこと
+imported-not-claim = 主張や、答えの中の数字の根拠にする。
+imported-not-table = 比較表に載せる、またはここで計測した実行と並べる。
+imported-not-engine = 差をエンジンのものとする（複数の条件が同時に違うため）。
+imported-not-decide = 判断の道筋の問いに答える。
+imported-silent = ファイルに記録されていないこと
+imported-silent-tool = ツール { $tool }（{ $records } 件）
+imported-beside = 同じ名前を持つ記録
+imported-values-title = ファイルに書かれている値
+imported-values-note = 各ツールが計算した数字です。定義がラボと異なる指標はツールの名前のまま示し、違いを添えます。
+imported-numbers = 記録 { $run }：{ $engine }
+imported-metric = 指標
+imported-values = 値
+imported-definition = 定義
+imported-ours = ラボの定義
+imported-counted = 数えた値

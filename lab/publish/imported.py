@@ -1,0 +1,156 @@
+"""Records of others in public: only those whose licence allows it, field by field, on a page of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from lab.betray import CONDITIONS, FIELDS, Finding, Trace, Unknown, betray, trace_of_import, unknown
+from lab.errors import EvidenceError
+from lab.evidence import EvidenceStore
+from lab.imports import read_imported
+from lab.imports.record import Counts, ImportedMetric, ImportedRecord, Tool
+from lab.publish.gate import private_facts, release
+from lab.records import RunId
+from lab.spec import Frozen, Sha256
+
+WORD = re.compile(r"[A-Za-z0-9 ._+\-:=,/@()]{1,160}")
+"""Words of somebody else's file that are shown as they stand; whatever holds another character is left out."""
+
+
+class PublicImported(Frozen):
+    """What is shown of one imported record. No file name, no path, no note, no host."""
+
+    run_id: RunId
+    grade: Literal["imported"] = "imported"
+    tool: Tool
+    tool_version: str | None
+    source_sha256: Sha256
+    licence: str
+    credit: str | None
+    engine: str | None
+    version: str | None
+    model: str | None
+    revision: str | None
+    quantization: str | None
+    machine: str | None
+    workload: str | None
+    counts: Counts
+    metrics: tuple[ImportedMetric, ...]
+    lab_version: str
+
+
+class Beside(Frozen):
+    """Records that carry the same names, and what speaks against setting them side by side."""
+
+    run_ids: tuple[RunId, ...]
+    findings: tuple[Finding, ...]
+    unknowns: tuple[Unknown, ...]
+
+
+class Silence(Frozen):
+    """What no record of one tool says."""
+
+    tool: Tool
+    records: int
+    fields: tuple[str, ...]
+
+
+class PublicImports(Frozen):
+    """Everything the page of imported records is made from."""
+
+    records: tuple[PublicImported, ...]
+    beside: tuple[Beside, ...]
+    silences: tuple[Silence, ...]
+    kept_private: int
+    """Records that are not shown because their licence is not known to allow it, or asks for a credit nobody gave."""
+
+
+def project_imports(records: Sequence[ImportedRecord]) -> PublicImports:
+    """What may be shown of these records."""
+    shown = [one for one in records if one.source.republish == "yes"]
+    traces = {one.run_id: trace_of_import(one) for one in shown}
+    groups: dict[tuple[str | None, str], list[ImportedRecord]] = {}
+    for one in shown:
+        groups.setdefault((one.load.workload, (one.model.name or "").rpartition("/")[2].lower()), []).append(one)
+    beside = []
+    for group in groups.values():
+        if len(group) > 1:
+            side = [traces[one.run_id] for one in group]
+            run_ids = tuple(one.run_id for one in group)
+            beside.append(Beside(run_ids=run_ids, findings=betray(side), unknowns=unknown(side)))
+    tools = dict.fromkeys(one.source.tool for one in shown)
+    return PublicImports(
+        records=tuple(_public(one) for one in shown),
+        beside=tuple(beside),
+        silences=tuple(
+            _silence(tool, [traces[one.run_id] for one in shown if one.source.tool == tool]) for tool in tools
+        ),
+        kept_private=len(records) - len(shown),
+    )
+
+
+def publish_imports(
+    store: EvidenceStore, run_ids: Sequence[str], folder: Path, build: Callable[[PublicImports], Mapping[str, bytes]]
+) -> tuple[Path, ...]:
+    """Write the page of imported records and its evidence into `folder`, through the leak gate.
+
+    Raises:
+        EvidenceError: a bundle is damaged or was measured here, or nothing may be shown.
+        LeakFound: a page would identify this site.
+    """
+    for run_id in run_ids:
+        if not store.is_imported(run_id):
+            raise EvidenceError(f"{run_id} was measured here; it belongs into a report", f"lab report {run_id}")
+        if problems := store.verify(run_id):
+            raise EvidenceError(f"{run_id} is damaged: {'; '.join(problems)}", f"lab verify {run_id}")
+    public = project_imports([read_imported(store, run_id) for run_id in run_ids])
+    if not public.records:
+        raise EvidenceError(
+            f"none of {len(run_ids)} imported record(s) may be shown: their licence is not stated, does not allow it, "
+            "or asks for a credit that was not given",
+            "import again with --licence and --credit, if you know them",
+        )
+    pages = build(public)
+    evidence = {f"evidence/{one.run_id}.json": one.model_dump_json(indent=1).encode() + b"\n" for one in public.records}
+    release({**pages, **evidence}, folder, private_facts(store, run_ids))
+    return tuple(folder / name for name in pages)
+
+
+def _public(record: ImportedRecord) -> PublicImported:
+    source = record.source
+    assert source.licence is not None  # nothing is shown without one
+    return PublicImported(
+        run_id=record.run_id,
+        tool=source.tool,
+        tool_version=_word(source.tool_version),
+        source_sha256=source.sha256,
+        licence=source.licence,
+        credit=_word(source.credit),
+        engine=_word(record.engine.name),
+        version=_word(record.engine.version or record.engine.commit),
+        model=_word(record.model.name),
+        revision=_word(record.model.revision),
+        quantization=_word(record.model.quantization),
+        machine=_word(record.machine.name),
+        workload=_word(record.load.workload),
+        counts=record.counts,
+        metrics=record.metrics,
+        lab_version=source.lab_version,
+    )
+
+
+def _silence(tool: Tool, traces: Sequence[Trace]) -> Silence:
+    """Fields and conditions that no record of a tool gives a value."""
+    fields = [field for _, field, _ in FIELDS if all(one.facts.get(field) is None for one in traces)]
+    fields += [
+        one.value for one in CONDITIONS if all(one not in trace.named and one not in trace.resolved for trace in traces)
+    ]
+    return Silence(tool=tool, records=len(traces), fields=tuple(fields))
+
+
+def _word(words: str | None) -> str | None:
+    plain = words is not None and WORD.fullmatch(words) and not words.startswith("/")  # a path is no name
+    return words if plain else None

@@ -1,0 +1,259 @@
+"""What the bundles and this machine know and no page may say."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from lab.environment import Environment, capture
+from lab.errors import EvidenceError
+from lab.evidence import EvidenceStore
+from lab.publish.identity import open_namer
+from lab.publish.readings import folded, squeezed
+from lab.roster import find
+from lab.spec import Frozen
+
+SHORTEST = 4
+"""Values shorter than this cannot be told from ordinary text."""
+
+SHORTEST_TEXT = 24
+"""The same for what a model or a person wrote, space not counted."""
+
+WINDOW = 40
+"""Of a longer text this many characters, space not counted, are enough to be found."""
+
+MOST_OF_A_TEXT = 2_000
+"""How much of one answer is looked for, characters."""
+
+MOST_OF_A_LOG = 4 * 1024 * 1024
+"""How much of an engine's log is searched for paths and addresses, bytes."""
+
+COMMON = frozenset(
+    "root user admin ubuntu debian runner localhost home work unknown none null true false default main master "
+    "engine engines gateway model models server inference proxy maintainers".split()
+)
+"""Names so common that they identify nobody, and that style sheets and prose use."""
+
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE|_DSN$|_AUTH$", re.IGNORECASE)
+PERSON_NAME = re.compile(
+    r"^(?:USER|LOGNAME|USERNAME|SUDO_USER|HOSTNAME|HOST|MAIL|EMAIL|GIT_(?:AUTHOR|COMMITTER)_\w+|SSH_\w+|SLURM_\w+|"
+    r"PBS_\w+|JUPYTERHUB_\w+|KUBERNETES_\w+|\w+_HOST|\w+_URL|\w+_PROXY)$",
+    re.IGNORECASE,
+)
+"""Variables whose value says who or where."""
+
+SYSTEM = re.compile(r"^/(?:usr|bin|sbin|lib\w*|etc|dev|proc|sys|run|snap|nix/store)?(?:/|$)|^/tmp/?$|^/(?:var|opt)/?$")
+"""Paths that every machine has."""
+
+TEXTS = frozenset({"answer of the model", "text of a prompt", "words of an error"})
+"""Kinds that are long texts: any longer part of one is found."""
+
+_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.@+-]+/)+[\w.@+-]+")
+_IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+
+
+class PrivateFact(Frozen):
+    """One value that must not get out."""
+
+    kind: str
+    value: str
+
+    @property
+    def is_text(self) -> bool:
+        """True for what somebody wrote, as against a name or a number."""
+        return self.kind in TEXTS
+
+
+def private_facts(
+    store: EvidenceStore, run_ids: Iterable[str], more: Iterable[tuple[str, str]] = ()
+) -> frozenset[PrivateFact]:
+    """What the bundles and this machine know and no page may say.
+
+    Args:
+        store: where the private bundles are.
+        run_ids: which of them; a damaged one gives what can be read of it.
+        more: kind and value of what is known otherwise, for instance internal names of models.
+    """
+    found = {("runs folder", str(store.root.resolve())), *_machine_facts(capture()), *_person_facts(), *more}
+    found |= set(_environment_facts(os.environ)) | set(open_namer().internal_names())
+    for run_id in run_ids:
+        for read in (_of_environment, _of_launch, _of_answers, _of_log, _of_notebook):
+            with contextlib.suppress(EvidenceError, OSError, ValueError):
+                found |= set(read(store, run_id))
+    return frozenset(PrivateFact(kind=kind, value=value) for kind, value in found if _tells(kind, value))
+
+
+def facts_of_files(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """What files of the team hold that must not get out, for instance its own traffic.
+
+    Raises:
+        EvidenceError: one cannot be read.
+    """
+    for path in paths:
+        try:
+            yield from prompt_facts(path.read_text(encoding="utf-8", errors="replace"))
+        except OSError as problem:
+            raise EvidenceError(f"{path} cannot be read: {problem.strerror}") from None
+
+
+def prompt_facts(text: str) -> Iterator[tuple[str, str]]:
+    """The lines of a private text, for instance of the team's own traffic, as what must not get out."""
+    for line in text.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            todo: list[Any] = [json.loads(line)]
+            while todo:
+                one = todo.pop()
+                if isinstance(one, str):
+                    yield "text of a prompt", one
+                elif isinstance(one, dict | list):
+                    todo.extend(one.values() if isinstance(one, dict) else one)
+            continue
+        yield "text of a prompt", line
+
+
+def _tells(kind: str, value: str) -> bool:
+    """Whether a value can be looked for without finding ordinary text."""
+    plain = folded(value).strip()
+    if kind in TEXTS:
+        # digits alone are what any model counts
+        return len(squeezed(plain)) >= SHORTEST_TEXT and bool(re.search(r"[^\W\d_]{2}", plain))
+    return len(plain) >= SHORTEST and plain not in COMMON and not (plain.isdigit() and len(plain) < 10)
+
+
+def _of_environment(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
+    environment = store.environment(run_id)
+    if environment is not None:
+        yield from _machine_facts(environment)
+
+
+def _of_launch(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
+    launch, spec = store.launch(run_id), store.spec(run_id)
+    if launch is None:
+        return
+    series = spec.model.series
+    for word in launch.argv:
+        value = word.partition("=")[2] if word.startswith("-") else word
+        if value.startswith(("http://", "https://")):
+            yield from _address_facts(value)
+        elif "/" in value and value != series and not SYSTEM.match(value):  # the series is on every page
+            yield "path of the launch", value
+    if spec.served_as and spec.served_as != series:
+        yield "name the engine knows the model by", spec.served_as
+    for setting in launch.settings:
+        for word in (*setting.words, str(setting.wanted or "")):
+            yield from (("path of the launch", path) for path in _PATH.findall(word) if not SYSTEM.match(path))
+
+
+def _of_answers(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
+    """What the model wrote, to the load and to the quality suite, and what servers said of failures."""
+    for record in store.requests(run_id):
+        yield "answer of the model", record.text[:MOST_OF_A_TEXT]
+        yield "words of an error", record.error or ""
+        if record.item and store.spec(run_id).workload.content == "own-traffic":
+            yield "item of the traffic", record.item
+    for item in store.samples(run_id):
+        yield "answer of the model", (item.text or "")[:MOST_OF_A_TEXT]
+        yield "words of an error", item.error or ""
+
+
+def _of_log(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
+    """Paths and addresses that the engine printed."""
+    path = store.path(run_id) / "engine.log"
+    if not path.exists():
+        return
+    with path.open("rb") as log:
+        text = log.read(MOST_OF_A_LOG).decode("utf-8", "replace")
+    yield from (("path in the engine's log", found) for found in _PATH.findall(text) if _is_ours(found))
+    yield from (("address in the engine's log", found) for found in _IPV4.findall(text) if _is_host(found))
+
+
+def _of_notebook(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
+    """Paths that papermill and tracebacks leave in an executed notebook."""
+    path = store.path(run_id) / "notebook.ipynb"
+    if path.exists():
+        text = path.read_text(encoding="utf-8", errors="replace")[:MOST_OF_A_LOG]
+        yield from (("path in the notebook", found) for found in _PATH.findall(text) if _is_ours(found))
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a path of some text is one of this site, not a route, and not one that every machine has."""
+    return path.count("/") >= 3 and not SYSTEM.match(path) and not path.startswith("/v1/") and len(path) > 12
+
+
+def _is_host(address: str) -> bool:
+    """Whether four numbers are an address of one host; the first one decides loopback, nobody and multicast."""
+    octets = [int(part) for part in address.split(".")]
+    return max(octets) < 256 and 10 <= octets[0] < 224 and octets[0] != 127 and octets[1:] != [0, 0, 0]
+
+
+def _machine_facts(environment: Environment) -> set[tuple[str, str]]:
+    host = environment.hostname
+    return {
+        ("host name", host),
+        ("host name", host.partition(".")[0]),
+        ("user name", environment.user),
+        ("home folder", environment.home if environment.home.count("/") > 1 else ""),
+        ("working directory", environment.cwd if environment.cwd.count("/") > 1 else ""),
+        *(("network address", address) for address in environment.addresses),
+        *(("device id", gpu.uuid) for gpu in environment.gpus),
+        *(("container id", part) for part in re.findall(r"[0-9a-f]{12,64}", environment.cgroup)),
+        *(("container id", part[:12]) for part in re.findall(r"[0-9a-f]{64}", environment.cgroup)),
+    }
+
+
+def _person_facts() -> Iterator[tuple[str, str]]:
+    """Real names: what git signs with, and what the system knows of the user."""
+    for key in ("user.name", "user.email"):
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            done = subprocess.run(["git", "config", key], capture_output=True, text=True, timeout=10, check=False)
+            yield from _name_facts(done.stdout.strip())
+    with contextlib.suppress(ImportError, KeyError, OSError, AttributeError):
+        import pwd
+
+        yield from _name_facts(pwd.getpwuid(os.getuid()).pw_gecos.partition(",")[0].strip())
+
+
+def _name_facts(name: str) -> Iterator[tuple[str, str]]:
+    """A person's name in both orders; a single word that may be any word is left out."""
+    words = name.split()
+    if "@" in name:
+        yield "e-mail address of a person", name
+    elif len(words) > 1:
+        yield "name of a person", name
+        yield "name of a person", " ".join((words[-1], *words[:-1]))
+    elif not name.isascii():
+        yield "name of a person", name
+
+
+def _environment_facts(variables: Iterable[tuple[str, str]] | os._Environ[str]) -> Iterator[tuple[str, str]]:
+    """Values of the process's variables that are secret, say who or where, or are paths of this site."""
+    for name, value in dict(variables).items():
+        if SECRET_NAME.search(name):
+            yield "secret of the environment", value
+        elif PERSON_NAME.match(name):
+            yield from _address_facts(value) if "://" in value else [("value of the environment", value)]
+        for part in value.split(os.pathsep) if "/" in value and "://" not in value else ():
+            if part.startswith("/") and part.count("/") > 1 and not SYSTEM.match(part):
+                yield "path of the environment", part.rstrip("/")
+
+
+def _address_facts(url: str) -> set[tuple[str, str]]:
+    """What a URL tells of where an engine runs. The loopback interface is nobody's, and a service that is called
+    as its engine is (docker compose) tells nothing that a page does not say anyway."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return {("address of the engine", url)}
+    here = host == "localhost" or host == "::1" or host.startswith("127.")
+    facts = set() if here or find(host) else {("host of the engine", host)}
+    if parts.password:
+        facts.add(("key or token", parts.password))
+    return facts if here and parts.path in ("", "/") else facts | {("address of the engine", url)}

@@ -1,0 +1,141 @@
+"""Records of others as a person reads them in a terminal, and what they betray beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lab.betray import Finding, Unknown
+from lab.imports import Kept
+from lab.imports.record import ImportedRecord
+from lab.params import OpenQuestion
+from lab.report.betrayed import finding_lines, headline, letters, unknown_lines
+from lab.report.messages import messages
+
+LICENCE_WORDS = {
+    "yes": "may be shown to others",
+    "needs-credit": "may be shown with a credit, and none is given: kept private (say it with --credit)",
+    "no": "not known to allow republication: kept private",
+    "not-stated": "not stated: kept private (say it with --licence)",
+}
+
+
+def describe_kept(kept: Sequence[Kept], out: Console) -> None:
+    """What an import gave: one line a record, and what became of its numbers."""
+    for one in kept:
+        record, source = one.record, one.record.source
+        state = "imported" if one.new else "was imported before; nothing was written"
+        out.print(Text(f"{record.run_id}  {source.file}: {state}"), soft_wrap=True)
+        ours = sum(metric.differs is None for metric in record.metrics)
+        units = {"in-the-names": "in the names", "checked": "found by the file's own numbers", "declared": "declared"}
+        licence = f"{source.licence}, " if source.licence else ""
+        out.print(
+            Text(
+                f"  {_named(record)}; {ours} numbers by the lab's definition, {len(record.metrics) - ours} under the "
+                f"tool's own name; unit {units[source.units]}; licence {licence}{LICENCE_WORDS[source.republish]}"
+            ),
+            soft_wrap=True,
+        )
+    new = [one.record.run_id for one in kept if one.new] or [one.record.run_id for one in kept]
+    out.print(Text(f"grade imported: no claim until measured again. Next: lab match {' '.join(new)}"), soft_wrap=True)
+
+
+def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Console) -> None:
+    """One record: where it comes from, what it says, what it does not say."""
+    source = record.source
+    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    rows = {
+        "run_id": f"{record.run_id}, grade imported: measured by others, no claim until measured again here",
+        "damaged": "; ".join(damage),
+        "file": f"{source.file}, {source.size_bytes:,} bytes, sha256 {source.sha256}",
+        "tool": f"{source.tool} {source.tool_version or '(version not recorded)'}, importer {source.importer_version}",
+        "licence": f"{source.licence or '—'}: {LICENCE_WORDS[source.republish]}",
+        "credit": source.credit or "",
+        "engine": _named(record),
+        "model": ", ".join(
+            word or f"{name} not recorded"
+            for name, word in (
+                ("model", record.model.name),
+                ("revision", record.model.revision),
+                ("quantization", record.model.quantization),
+            )
+        ),
+        "machine": record.machine.name or "not recorded",
+        "load": ", ".join(
+            f"{name} {value}" for name, value in record.load.model_dump(exclude_none=True).items() if value != ""
+        )
+        or "not recorded",
+        "counted": ", ".join(f"{name} {value:g}" for name, value in record.counts.model_dump(exclude_none=True).items())
+        or "nothing",
+        "drafts": "not recorded"
+        if record.speculation is None
+        else f"{record.speculation.method} {record.speculation.tokens or ''}".strip(),
+        "not read": ", ".join(record.unread),
+        "not recorded": ", ".join(_missing(record)),
+    }
+    for name, words in rows.items():
+        if words:
+            facts.add_row(name, Text(words))
+    wide = Console(file=out.file, width=max(out.width, 150), highlight=False)
+    wide.print(facts)
+    table = Table("metric", "unit", "values", "definition", box=None, padding=(0, 2, 0, 0))
+    for name, group in groupby(record.metrics, key=lambda metric: metric.name):
+        metrics = tuple(group)
+        values = ", ".join(f"{metric.statistic or ''} {metric.value:.4g}".strip() for metric in metrics)
+        differs = metrics[0].differs
+        table.add_row(
+            name, metrics[0].unit, values, Text("the lab's" if differs is None else f"not the lab's: {differs}")
+        )
+    wide.print(table)
+
+
+def describe_betrayed(
+    found: Sequence[Finding], limits: Sequence[Unknown], records: Sequence[tuple[str, str]], lang: str, out: Console
+) -> None:
+    """What records betray, in the order of fixing, and what they cannot tell.
+
+    Args:
+        found: in order.
+        limits: what cannot be known.
+        records: run_id and what it is, in words, for each of the runs.
+        lang: en or ja.
+        out: where to.
+    """
+    t = messages(lang)
+    names = letters([run_id for run_id, _ in records])
+    lines = [headline(found, t)]
+    lines += [f"{names[run_id]} = {run_id}  {words}" for run_id, words in records]
+    lines += finding_lines(found, t)
+    lines += unknown_lines(limits, tuple(names.values()), t)
+    for line in lines:
+        out.print(Text(line), soft_wrap=True)
+
+
+def describe_questions(path: str, asked: Sequence[OpenQuestion], out: Console) -> None:
+    """A plan that was written, and what it asks."""
+    out.print(
+        Text(f"{path}: {len(asked)} open question(s); lab plan refuses it until each is answered"), soft_wrap=True
+    )
+    for one in asked:
+        out.print(Text(f"  line {one.line}, {one.key}: {one.words}"), soft_wrap=True)
+
+
+def short_words(record: ImportedRecord) -> str:
+    """A record in a few words: engine, tool, file."""
+    return f"{_named(record)} ({record.source.tool}, {record.source.file})"
+
+
+def _named(record: ImportedRecord) -> str:
+    engine = record.engine
+    return f"{engine.name or 'engine not recorded'} {engine.version or engine.commit or ''}".strip()
+
+
+def _missing(record: ImportedRecord) -> list[str]:
+    """Every optional field the file leaves open."""
+    parts = ("engine", "model", "machine", "load", "counts")
+    found = [f"{part}.{name}" for part in parts for name, value in getattr(record, part) if value is None]
+    return [*found, *(name for name in ("thinking", "speculation") if getattr(record, name) is None)]
