@@ -230,6 +230,7 @@ def report(
     if decision and not facts:
         raise LabError("--decision goes with --facts: a decision is walked with what a team states")
     rules = read_rules(facts, decision) if facts else None
+    pages = apart("lab.report.build:build_pages")
 
     pages = apart("lab.report.build:build_pages")
 
@@ -282,10 +283,10 @@ def gate(
     looked = look_through(paths, facts)
     for finding in looked.findings:
         out.print(f"{finding}", markup=False, soft_wrap=True)
-    ratio = looked.looked_s / max(looked.read_s, 1e-6)
+    ratio = looked.looked_s / max(looked.read_s, 1e-4)
     out.print(
         f"{looked.files} files, {looked.size_bytes / 1e6:.2f} MB, held against {len(facts)} private values of "
-        f"{len(run_ids)} bundles and this machine: {looked.looked_s:.1f} s, {ratio:.0f} times plain reading",
+        f"{len(run_ids)} bundles and this machine: {looked.looked_s:.1f} s of CPU, {ratio:.0f} times plain reading",
         soft_wrap=True,
     )
     if looked.findings:
@@ -350,11 +351,15 @@ def hand_out_runs(
     from lab.params import PARAMS_FOLDER
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out, public_runs
-    from lab.report.handout import handout_files, sheets_of
+    from lab.report.apart import apart
 
     langs, store, chosen = _langs(lang), open_store(runs_dir), tuple(dict.fromkeys(run_ids))
     public, evidence = public_runs(store, chosen)
-    pages, readable = handout_files(sheets_of(public), langs, paper=pdf)
+    built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf)
+    pages, readable = (
+        {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
+        for part in ("files/", "readable/")
+    )
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
     _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
 

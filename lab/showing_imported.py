@@ -10,8 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.betray import Finding, Unknown
+from lab.hardware import read_hardware
 from lab.imports import Kept
 from lab.imports.record import ImportedRecord
+from lab.limits import Totals
+from lab.metrics.ceilings import bytes_at_most
+from lab.metrics.sums import add_up
 from lab.params import OpenQuestion
 from lab.report.betrayed import finding_lines, headline, letters, unknown_lines
 from lab.report.messages import messages
@@ -74,6 +78,8 @@ def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Consol
         "drafts": "not recorded"
         if record.speculation is None
         else f"{record.speculation.method} {record.speculation.tokens or ''}".strip(),
+        "adds up": _sums(record),
+        "ceiling": _ceiling(record),
         "not read": ", ".join(record.unread),
         "not recorded": ", ".join(_missing(record)),
     }
@@ -122,6 +128,49 @@ def describe_questions(path: str, asked: Sequence[OpenQuestion], out: Console) -
     )
     for one in asked:
         out.print(Text(f"  line {one.line}, {one.key}: {one.words}"), soft_wrap=True)
+
+
+def _sums(record: ImportedRecord) -> str:
+    """Which of the stated rates follow from the stated totals."""
+    counts = record.counts
+    totals = Totals(
+        requests=counts.requests,
+        succeeded=counts.succeeded,
+        failed=counts.failed,
+        input_tokens=counts.input_tokens,
+        output_tokens=counts.output_tokens,
+        duration_s=counts.duration_s,
+        request_rps=record.metric("request_rps_whole", None),
+        output_tok_per_s=record.metric("output_tok_per_s_whole", None),
+    )
+    said = (
+        f"{one.name} yes" if one.agrees else f"{one.name} no: {one.stated:.4g} stated, {one.follows:.4g} follows"
+        for one in add_up(totals)
+    )
+    return ", ".join(said) or "the file states no totals that could be held against each other"
+
+
+def _ceiling(record: ImportedRecord) -> str:
+    """Why there is no ceiling, and what its speed says of the bytes that were read all the same."""
+    if record.machine.name is None:
+        return "no ceiling: the file names no accelerator"
+    row = read_hardware().find(record.machine.name)
+    if row is None:
+        return "no ceiling: its accelerator is not in params/hardware.yaml"
+    words = "no ceiling: the shape of its weights is not recorded"
+    tpot = next(
+        (one for one in record.metrics if one.statistic == "p50" and one.unit == "s" and one.name.endswith(_TPOT)), None
+    )
+    if tpot is None or tpot.value <= 0:
+        return words
+    gb_s = row.memory_bandwidth_gb_s * (record.machine.accelerators or 1)
+    return (
+        f"{words}; {gb_s:g} GB/s over its {tpot.name} p50 read at most {bytes_at_most(gb_s, tpot.value) / 1e9:.3g} GB "
+        f"a token: weights that are larger need drafting, or the speed is not plausible ({row.source})"
+    )
+
+
+_TPOT = ("tpot", "tpot_s")
 
 
 def short_words(record: ImportedRecord) -> str:

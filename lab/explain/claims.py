@@ -14,6 +14,7 @@ from pydantic import Field
 from lab.match import match as side_by_side
 from lab.match import own_reasons, refusals
 from lab.metrics.stats import interval_over_launches
+from lab.publish.contrasts import IN_BITS
 from lab.publish.evidence import PublicContrast, PublicLevel, PublicRun, PublicTask
 from lab.quality.coverage import NoVerdict
 from lab.records import EvidenceGrade, RunId
@@ -403,10 +404,12 @@ def _quality_loss(own: Runs, other: Runs, contrasts: Sequence[PublicContrast]) -
     for one in found:
         lower = {task.task for task in _tasks(known[one.first]) if task.better == "lower"}
         for pair in one.tasks:
+            if pair.metric == IN_BITS:
+                continue  # bits per byte are no points; they stand in the table of quality
             paired = pair.paired
             value, low, high = paired.difference, paired.low, paired.high
-            stated = paired.no_verdict not in (None, NoVerdict.NO_ITEM)
-            if stated or value is None or low is None or high is None:
+            uncovered = paired.no_verdict in (NoVerdict.COVERAGE_LOW, NoVerdict.COVERAGE_APART)
+            if uncovered or value is None or low is None or high is None:
                 return Absent(why="no-verdict", engine=own[0].engine)
             # a loss is the other engine's score minus the own one
             sign = -100 if (one.second in owned) != (pair.task in lower) else 100

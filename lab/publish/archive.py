@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from lab.errors import EvidenceDamaged
 from lab.publish.cells import PublicMatch
@@ -22,7 +22,7 @@ from lab.publish.changes import CellName, EditionName, News
 from lab.publish.evidence import PublicRun, Week
 from lab.publish.schedule import Said
 from lab.records import RunId
-from lab.spec import Frozen, Sha256
+from lab.spec import Frozen, Name, Sha256
 
 MANIFEST = "manifest.json"
 EDITION = "evidence/edition.json"
@@ -82,9 +82,9 @@ class EditionManifest(Frozen):
     manifest_version: Literal[1] = 1
     week: Week
     revision: int
-    lab_version: str
+    lab_version: Name
     inputs: Sha256
-    files: dict[str, Sha256]
+    files: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._/-]{1,200}$")], Sha256]
     """Path in the edition to SHA-256; every file besides this one."""
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
 
 from lab.metrics.stats import interval_of_difference
 from lab.publish.cells import CellState, LeftOut, PublicMatch
-from lab.publish.evidence import PublicLevel, PublicRun, Week
+from lab.publish.evidence import EngineVersion, PublicLevel, PublicRun, Week
 from lab.publish.projection import rounded
 from lab.publish.schedule import MatchId
 from lab.records import RunId
@@ -38,7 +40,7 @@ class CellName(Frozen):
     match_id: MatchId
     engine: Name
     profile: Name
-    spec_digest: str
+    spec_digest: Annotated[str, StringConstraints(pattern=r"^s-[0-9a-f]{16}$")]
 
 
 class ChangedValue(Frozen):
@@ -62,8 +64,8 @@ class ChangedVersion(Frozen):
     """A cell whose engine states another version of itself."""
 
     cell: CellName
-    before: str | None
-    after: str | None
+    before: EngineVersion | None
+    after: EngineVersion | None
 
 
 class GoneCell(Frozen):

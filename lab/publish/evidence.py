@@ -59,6 +59,7 @@ from lab.support import Support
 Week = Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
 Sentence = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^<>\x00-\x1f/\\]*$")]
 """Short plain text without markup, control characters or path separators."""
+EngineVersion = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-()]{1,60}$")]
 Source = Annotated[str, StringConstraints(max_length=340, pattern=r"^[^<>\x00-\x1f\\]*$")]
 """Where something public is written: a document, a section, a commit."""
 Argument = Annotated[str, StringConstraints(max_length=120, pattern=r"^[A-Za-z0-9 ._:=,+\-{}\[\]\"<>]*$")]
@@ -219,7 +220,7 @@ class PublicRun(Frozen):
     ]
     table: Table
     engine: Name
-    engine_version: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-()]{1,60}$")] | None
+    engine_version: EngineVersion | None
     """As the running engine states it; None when it does not."""
     model: ModelSpec
     quantization: Quantization

@@ -141,6 +141,14 @@ def handout_files(
     return found, readable
 
 
+def build_handout(runs: Runs, langs: tuple[str, ...], paper: bool) -> dict[str, bytes]:
+    """`handout_files` of measured runs, in one mapping: its two parts below `files/` and `readable/`."""
+    found, readable = handout_files(sheets_of(runs), langs, paper=paper)
+    return {f"files/{name}": data for name, data in found.items()} | {
+        f"readable/{name}": data for name, data in readable.items()
+    }
+
+
 def _sheet(match_id: str, of: Sequence[PublicRun | RunSpec], runs: Runs) -> Sheet:
     def each(value_of: Callable[[Any], Any]) -> tuple[Any, ...]:
         found: list[Any] = []

@@ -34,7 +34,7 @@ _UNITS = {
     "%": "unit-percent",
     "h": "unit-h",
     "s": "unit-s",
-    "points": "unit-points",
+    "points": "unit-loss-points",
     "tok/s": "unit-tok-s",
     "req/s": "unit-req-s",
     "requests in flight": "unit-in-flight",

@@ -76,7 +76,7 @@ def attribution(contrast: Contrast, t: Messages) -> str:
 def _difference(kind: ContrastClass, task: PublicPair, t: Messages) -> str:
     paired, in_bits = task.paired, task.metric == "bits_per_byte"
     signed, plain = (signed_bits, bits) if in_bits else (signed_points, points)
-    unit = t("unit-bits") if in_bits else t("score-points")
+    unit = t("unit-bits") if in_bits else t("unit-points")
     if paired.difference is None or paired.low is None or paired.high is None:
         return t("contrast-no-item")
     visible = paired.visible

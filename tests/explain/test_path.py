@@ -222,6 +222,16 @@ def test_quality_that_falls_beyond_the_margin_closes_the_branch(tmp_path: Path) 
     assert ends(found) == ("engine", "P", None)
 
 
+def test_bits_per_byte_are_no_points(tmp_path: Path) -> None:
+    in_bits = tuple(
+        one.model_copy(update={"tasks": tuple(t.model_copy(update={"metric": "bits_per_byte"}) for t in one.tasks)})
+        for one in contrasts(runs())
+    )
+    assert step(explained(tmp_path, compared=in_bits), "gates.quality:Q").evidence == Absent(
+        why="no-contrast", engine="Q"
+    )
+
+
 def test_quality_of_few_items_is_undecided(tmp_path: Path) -> None:
     found = explained(tmp_path, compared=contrasts(runs(), n=50))
     assert ends(found) == ("stopped", "Q", "gates.quality:Q")

@@ -114,6 +114,12 @@ def families() -> set[str]:
     keys |= {f"probe-{name.value}" for name in CheckName} | {f"probe-result-{one}" for one in get_args(Result)}
     keys |= {f"consequence-{consequence.value}" for consequence in Consequence}
     keys |= {f"mismatch-{kind.value}" for kind in Kind} | {f"topic-{topic.value}" for topic in Topic}
+    keys |= {f"sign-{sign.value}" for sign in Sign} | {"sign-not-recorded-anywhere"}
+    keys |= {f"sign-{sign.value}-value" for sign in Sign if sign not in (Sign.DIFFERS, Sign.NOT_RECORDED)}
+    keys |= {f"unknown-{limit.value}" for limit in Limit} | {"unknown-rows-value", "unknown-unnamed-value"}
+    keys |= {f"betray-fix-{topic.value}" for topic in Topic}
+    keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
+    keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
     keys |= {f"why-{why}" for why in get_args(Why)} | {f"why-not-{why}" for why in get_args(WhyNot)}
     keys |= {f"reply-{answer}" for answer in get_args(Answer)} | {f"path-ahead-{one}" for one in get_args(Branch)}
     keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
@@ -121,12 +127,6 @@ def families() -> set[str]:
     }
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
-    keys |= {f"sign-{sign.value}" for sign in Sign} | {"sign-not-recorded-anywhere"}
-    keys |= {f"sign-{sign.value}-value" for sign in Sign if sign not in (Sign.DIFFERS, Sign.NOT_RECORDED)}
-    keys |= {f"unknown-{limit.value}" for limit in Limit} | {"unknown-rows-value", "unknown-unnamed-value"}
-    keys |= {f"betray-fix-{topic.value}" for topic in Topic}
-    keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
-    keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys

@@ -869,157 +869,6 @@ footer-digest = Digest of the evidence on this page
 footer-lab = Built by lab { $version }
 footer-rebuild = Built from public evidence only: the same evidence gives the same bytes.
 
-## The path through the decision
-
-decision-path = The path
-decision-path-note = The choice goes through the shape of the workload: questions with thresholds, one path for each workload. There are no weights and no totals.
-decision-path-none = No facts of a team are behind this page, so no path was walked. Needed: a file that states them (lab report --facts facts.yaml).
-decision-flips = What would change it
-decision-flips-note = Each threshold and each stated fact is changed by itself, in steps of a tenth of its power of ten, and the whole path is walked again.
-decision-flips-none = Without a path nothing can be asked about what would change it.
-path-json = These paths as JSON
-path-lead-end = { ": " }
-path-engine = Under these conditions the path leads to { $engine }
-path-off-table = Under these conditions the path leads off the table, to { $engine }, and gives no number
-path-closed = Under these conditions no branch is open: the path came to { $engine } last
-path-stopped = The path stops before it comes to an engine
-path-stopped-gate = The path comes to { $engine } and stops before it
-path-grounds = { $clauses }.
-clause-separator = { "; " }
-clause-asked = { $clause } (asked: { $asked })
-path-quality = Quality against { $against }: the largest loss of a task is { $value } (asked: { $asked }).
-path-preparation = Preparation takes { $value } (asked: { $asked }).
-path-branch-closed = The branch to { $engine } is closed: { $reason }.
-sentence-end = .
-path-open = Open: { $question } ({ $why }).
-path-ahead-then = With yes it leads { $end }.
-path-ahead-otherwise = With no it leads { $end }.
-path-ahead-not_applicable = If the question does not arise, it leads { $end }.
-path-next = Next: { $what }
-path-instead = It would lead { $end } if this held instead: { $change }.
-path-pays = { $minutes } min of longer preparation then pay for themselves after about { $hours } h of this load.
-path-of = This is the path of the workload { $workload }; it is looked at again by { $day }.
-path-about = Decision { $decision } ({ $digest }), facts stated by { $by } on { $on }, looked at again by { $day }.
-path-generated = A demonstration: claims on this path come from generated numbers.
-path-observations = { $n ->
-    [one] One run is labelled harness-check or imported; no rule reads it.
-   *[other] { $n } runs are labelled harness-check or imported; no rule reads them.
-  }
-path-caption = The path of the workload { $workload }, question by question
-path-source = Who answers
-path-threshold = Asked for
-path-consequence = What follows
-path-gate = Gate before { $engine }
-path-column = Column for { $engine }
-path-stated = stated by { $by }, { $on }
-path-counted = counted in { $n } requests
-path-launches = { $n ->
-    [one] one launch
-   *[other] { $n } launches each
-  }
-path-over-items = interval over the items of the suite; task { $task }
-path-stops = The path stops here.
-path-turned = This branch was closed; the path goes on with no.
-path-either = Every answer leads to the same engine; the path goes on.
-path-either-open = It does not depend on an open question: { $question } ({ $why }).
-path-on = The path goes on.
-gate-open = The gate is open.
-gate-closed = Closes the branch: { $reason }.
-column-added = { $engine } gets a column of its own. A column is not adoption.
-column-not-added = No column is added for { $engine }.
-source-declared = the team states it
-source-traffic = the team's own traffic shows it
-source-lab = the lab measured it
-reply-yes = yes
-reply-no = no
-reply-undecided = undecided
-reply-not-measured = not measured
-reply-not-applicable = not applicable
-change-answer = “{ $question }” is answered { $answer }
-change-threshold = the threshold of “{ $question }” is { $then }, not { $now }
-question-of = { $engine }: { $question }
-stand-in = engine { $engine }
-number-unit = { $number } { $unit }
-value-interval = { $value } [{ $low }, { $high }]
-value-no-interval = { $value }, no interval
-without-end = no end
-never-pays = never: nothing is gained
-either = yes or no
-at-least = at least { $value }
-at-most = at most { $value }
-unit-percent = %
-unit-h = h
-score-points = points
-unit-points = { $n ->
-    [one] point
-   *[other] points
-  }
-unit-in-flight = requests in flight
-end-engine = to { $engine }
-end-off-table = off the table to { $engine }
-end-closed = to { $engine }, whose branch is closed
-end-stopped = to an open question (“{ $question }”)
-end-stopped-gate = to { $engine }, before which a question is open (“{ $question }”)
-open-one-launch = { $value }: one launch has no interval, so it is undecided
-open-crosses = { $value } crosses what is asked, { $asked }
-open-no-branch = { $reason }, and the decision says nothing about that
-why-not-stated = the team has not stated it
-why-no-run = { $engine } was not measured
-why-only-observations = the runs of { $engine } carry no claim: their label is not real-gpu
-why-several-profiles = there are several launch profiles of { $engine }, and the facts do not name the runs
-why-not-comparable = runs of { $engine } may not stand side by side with what they are asked about
-why-no-level = { $engine } has no valid level at this load
-why-no-value = { $engine } has no value here
-why-attached = { $engine } ran already, so its preparation was not seen
-why-preparation-undecided = it is not decided whether preparation counts
-why-no-contrast = the answers of { $engine } were not compared item by item
-why-no-verdict = too few items of { $engine } have a score for a verdict
-why-support-unknown = the support table says nothing about { $engine } with this model
-why-not-exposed = preflight could not see it of { $engine }
-why-not-no-build-step = there is no build step
-why-not-excluded-by-team = the team decided that preparation does not count
-why-not-itself = it is the column the others are set against
-why-not-not-needed = this workload does not need it
-why-not-stated-not-applicable = the team states that the question does not arise
-next-state = the team states { $fact } in its facts file.
-next-count = count { $fact } in the request log, over more requests where it is undecided, and write it into the facts file.
-next-run = measure { $engine } under this workload and at this load: lab run PLAN
-next-runs = launch { $engine } more often, so that the interval narrows: repeats in the plan, then lab run PLAN
-next-items = answer a larger suite; how many items that takes: lab quality power
-next-probe = see what the running { $engine } does, or add a row with its source to params/support.yaml: lab show RUN_ID
-next-name = name the runs of { $engine } under run_ids in the facts file: lab runs
-next-match = see what differs and fix it first: lab match RUN_ID RUN_ID
-next-tree = add not_applicable to { $fact } in the decision file.
-flips-caption = What would change the path of { $workload }
-flip-what = What is changed, by itself
-flip-threshold = threshold of the decision
-flip-fact = fact of the workload
-flip-now = Now
-flip-then = From this value on
-flip-end = The path then leads
-flips-none = Nothing that was tried changes where the path ends.
-flips-unmoved = { $n ->
-    [one] One other threshold or fact changes nothing by itself.
-   *[other] { $n } other thresholds or facts change nothing by themselves.
-  }
-share-caption = Launches drawn again { $n } times, within each engine
-share-title = Share of the draws
-share-yes = yes { $share }
-share-no = no { $share }
-share-end = The path leads { $end }
-share-as-now = as the path
-break-even-caption = Break-even: hours of this load after which a longer preparation is made up for
-break-even-pair = { $engine } against { $against }
-break-even-extra = Preparation takes longer by
-break-even-gain = Output at this load
-break-even-hours = Break-even
-break-even-note = While one engine still prepares, the other serves; every second of load afterwards makes up for the share gained. The interval comes from the output over launches. Preparation enters as its mean.
-text-separator = { " · " }
-text-step = { $source }; asked: { $asked }; answer: { $answer }
-text-flip = { $what }: { $now } → { $then }: { $end }
-text-row = { $first }: { $others }
-text-evidence = evidence: { $evidence }; { $then }
-
 ## Weekly edition
 
 weekly-title = Engine lab, week { $week }
@@ -1359,3 +1208,152 @@ imported-values = value
 imported-definition = definition
 imported-ours = the lab's
 imported-counted = counted
+
+## The path through the decision
+
+decision-path = The path
+decision-path-note = The choice goes through the shape of the workload: questions with thresholds, one path for each workload. There are no weights and no totals.
+decision-path-none = No facts of a team are behind this page, so no path was walked. Needed: a file that states them (lab report --facts facts.yaml).
+decision-flips = What would change it
+decision-flips-note = Each threshold and each stated fact is changed by itself, in steps of a tenth of its power of ten, and the whole path is walked again.
+decision-flips-none = Without a path nothing can be asked about what would change it.
+path-json = These paths as JSON
+path-lead-end = { ": " }
+path-engine = Under these conditions the path leads to { $engine }
+path-off-table = Under these conditions the path leads off the table, to { $engine }, and gives no number
+path-closed = Under these conditions no branch is open: the path came to { $engine } last
+path-stopped = The path stops before it comes to an engine
+path-stopped-gate = The path comes to { $engine } and stops before it
+path-grounds = { $clauses }.
+clause-separator = { "; " }
+clause-asked = { $clause } (asked: { $asked })
+path-quality = Quality against { $against }: the largest loss of a task is { $value } (asked: { $asked }).
+path-preparation = Preparation takes { $value } (asked: { $asked }).
+path-branch-closed = The branch to { $engine } is closed: { $reason }.
+sentence-end = .
+path-open = Open: { $question } ({ $why }).
+path-ahead-then = With yes it leads { $end }.
+path-ahead-otherwise = With no it leads { $end }.
+path-ahead-not_applicable = If the question does not arise, it leads { $end }.
+path-next = Next: { $what }
+path-instead = It would lead { $end } if this held instead: { $change }.
+path-pays = { $minutes } min of longer preparation then pay for themselves after about { $hours } h of this load.
+path-of = This is the path of the workload { $workload }; it is looked at again by { $day }.
+path-about = Decision { $decision } ({ $digest }), facts stated by { $by } on { $on }, looked at again by { $day }.
+path-generated = A demonstration: claims on this path come from generated numbers.
+path-observations = { $n ->
+    [one] One run is labelled harness-check or imported; no rule reads it.
+   *[other] { $n } runs are labelled harness-check or imported; no rule reads them.
+  }
+path-caption = The path of the workload { $workload }, question by question
+path-source = Who answers
+path-threshold = Asked for
+path-consequence = What follows
+path-gate = Gate before { $engine }
+path-column = Column for { $engine }
+path-stated = stated by { $by }, { $on }
+path-counted = counted in { $n } requests
+path-launches = { $n ->
+    [one] one launch
+   *[other] { $n } launches each
+  }
+path-over-items = interval over the items of the suite; task { $task }
+path-stops = The path stops here.
+path-turned = This branch was closed; the path goes on with no.
+path-either = Every answer leads to the same engine; the path goes on.
+path-either-open = It does not depend on an open question: { $question } ({ $why }).
+path-on = The path goes on.
+gate-open = The gate is open.
+gate-closed = Closes the branch: { $reason }.
+column-added = { $engine } gets a column of its own. A column is not adoption.
+column-not-added = No column is added for { $engine }.
+source-declared = the team states it
+source-traffic = the team's own traffic shows it
+source-lab = the lab measured it
+reply-yes = yes
+reply-no = no
+reply-undecided = undecided
+reply-not-measured = not measured
+reply-not-applicable = not applicable
+change-answer = “{ $question }” is answered { $answer }
+change-threshold = the threshold of “{ $question }” is { $then }, not { $now }
+question-of = { $engine }: { $question }
+stand-in = engine { $engine }
+number-unit = { $number } { $unit }
+value-interval = { $value } [{ $low }, { $high }]
+value-no-interval = { $value }, no interval
+without-end = no end
+never-pays = never: nothing is gained
+either = yes or no
+at-least = at least { $value }
+at-most = at most { $value }
+unit-h = h
+unit-loss-points = { $n ->
+    [one] point
+   *[other] points
+  }
+unit-in-flight = requests in flight
+end-engine = to { $engine }
+end-off-table = off the table to { $engine }
+end-closed = to { $engine }, whose branch is closed
+end-stopped = to an open question (“{ $question }”)
+end-stopped-gate = to { $engine }, before which a question is open (“{ $question }”)
+open-one-launch = { $value }: one launch has no interval, so it is undecided
+open-crosses = { $value } crosses what is asked, { $asked }
+open-no-branch = { $reason }, and the decision says nothing about that
+why-not-stated = the team has not stated it
+why-no-run = { $engine } was not measured
+why-only-observations = the runs of { $engine } carry no claim: their label is not real-gpu
+why-several-profiles = there are several launch profiles of { $engine }, and the facts do not name the runs
+why-not-comparable = runs of { $engine } may not stand side by side with what they are asked about
+why-no-level = { $engine } has no valid level at this load
+why-no-value = { $engine } has no value here
+why-attached = { $engine } ran already, so its preparation was not seen
+why-preparation-undecided = it is not decided whether preparation counts
+why-no-contrast = the answers of { $engine } were not compared item by item
+why-no-verdict = too few items of { $engine } have a score for a verdict
+why-support-unknown = the support table says nothing about { $engine } with this model
+why-not-exposed = preflight could not see it of { $engine }
+why-not-no-build-step = there is no build step
+why-not-excluded-by-team = the team decided that preparation does not count
+why-not-itself = it is the column the others are set against
+why-not-not-needed = this workload does not need it
+why-not-stated-not-applicable = the team states that the question does not arise
+next-state = the team states { $fact } in its facts file.
+next-count = count { $fact } in the request log, over more requests where it is undecided, and write it into the facts file.
+next-run = measure { $engine } under this workload and at this load: lab run PLAN
+next-runs = launch { $engine } more often, so that the interval narrows: repeats in the plan, then lab run PLAN
+next-items = answer a larger suite; how many items that takes: lab quality power
+next-probe = see what the running { $engine } does, or add a row with its source to params/support.yaml: lab show RUN_ID
+next-name = name the runs of { $engine } under run_ids in the facts file: lab runs
+next-match = see what differs and fix it first: lab match RUN_ID RUN_ID
+next-tree = add not_applicable to { $fact } in the decision file.
+flips-caption = What would change the path of { $workload }
+flip-what = What is changed, by itself
+flip-threshold = threshold of the decision
+flip-fact = fact of the workload
+flip-now = Now
+flip-then = From this value on
+flip-end = The path then leads
+flips-none = Nothing that was tried changes where the path ends.
+flips-unmoved = { $n ->
+    [one] One other threshold or fact changes nothing by itself.
+   *[other] { $n } other thresholds or facts change nothing by themselves.
+  }
+share-caption = Launches drawn again { $n } times, within each engine
+share-title = Share of the draws
+share-yes = yes { $share }
+share-no = no { $share }
+share-end = The path leads { $end }
+share-as-now = as the path
+break-even-caption = Break-even: hours of this load after which a longer preparation is made up for
+break-even-pair = { $engine } against { $against }
+break-even-extra = Preparation takes longer by
+break-even-gain = Output at this load
+break-even-hours = Break-even
+break-even-note = While one engine still prepares, the other serves; every second of load afterwards makes up for the share gained. The interval comes from the output over launches. Preparation enters as its mean.
+text-separator = { " · " }
+text-step = { $source }; asked: { $asked }; answer: { $answer }
+text-flip = { $what }: { $now } → { $then }: { $end }
+text-row = { $first }: { $others }
+text-evidence = evidence: { $evidence }; { $then }
