@@ -232,6 +232,8 @@ def report(
     rules = read_rules(facts, decision) if facts else None
     pages = apart("lab.report.build:build_pages")
 
+    pages = apart("lab.report.build:build_pages")
+
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
         return {**pages(runs, langs, contrasts, paths), **path_json(paths)}

@@ -18,14 +18,18 @@ from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
 from lab.report import ceilings, columns, ladders, quality, tables
 from lab.report import instrument as gauge
-from lab.report.cells import Anchors
+from lab.report.cells import Anchors, stands
 from lab.report.charts import figures
 from lab.report.checklist import answers, compared
+from lab.report.engine_cards import engine_cards
+from lab.report.grid import Table
 from lab.report.messages import LANGS, Messages, messages
-from lab.report.numbers import count, significant
+from lab.report.numbers import count, significant, week
 from lab.report.path import Answer, sections
+from lab.report.payback import payback_table
 from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
+from lab.report.told import UNTOLD, Told
 from lab.report.typeface import face_css
 from lab.roster import ON_TABLE, find
 from lab.spec import digest
@@ -67,6 +71,8 @@ TERMS = (
     "undecided",
     "break-even",
     "run-id",
+    "claim",
+    "observation",
     "harness-check",
     "real-gpu",
 )
@@ -75,12 +81,37 @@ TERMS = (
 LIMITS = ("four", "vendor", "conditions", "loads", "instrument", "form", "causes", "choice")
 """What the page does not show, in the order in which it says so."""
 
+SECTIONS = (
+    "checklist",
+    "comparison",
+    "decision-path",
+    "decision-flips",
+    "engines",
+    "preparation",
+    "pipeline",
+    "throughput",
+    "charts",
+    "off-table",
+    "quality",
+    "contrasts",
+    "instrument",
+    "evidence",
+    "glossary",
+    "limits",
+    "history",
+)
+"""The sections after the first screen, in their order."""
+
+FIRST_CAVEATS = 3
+"""As many caveats as the first screen prints; the others stand with what the page does not show."""
+
 
 def build_pages(
     runs: Runs,
     langs: tuple[str, ...] = LANGS,
     contrasts: Contrasts = (),
     explanations: Explanations = (),
+    told: dict[str, Told] | None = None,
 ) -> dict[str, bytes]:
     """One self-contained page per language.
 
@@ -89,16 +120,24 @@ def build_pages(
         langs: languages to build, each with a catalogue.
         contrasts: pairs of these runs whose answers stand side by side, in any order.
         explanations: the path of each workload the team has stated facts of; none gives a page that says so.
+        told: what the page of a language is told beside its evidence.
 
     Returns:
         Path of each page relative to its edition, for instance `en/index.html`, and its bytes.
     """
     ordered = in_order(runs)
     beside = quality.in_printed_order(contrasts, ordered)
-    return {f"{lang}/index.html": _page(ordered, beside, explanations, messages(lang), langs) for lang in langs}
+    return {
+        f"{lang}/index.html": _page(
+            ordered, beside, explanations, (told or {}).get(lang, UNTOLD), messages(lang), langs
+        )
+        for lang in langs
+    }
 
 
-def _page(runs: Runs, contrasts: Contrasts, explanations: Explanations, t: Messages, langs: tuple[str, ...]) -> bytes:
+def _page(
+    runs: Runs, contrasts: Contrasts, explanations: Explanations, told: Told, t: Messages, langs: tuple[str, ...]
+) -> bytes:
     environment = Environment(
         loader=PackageLoader("lab.report"),
         autoescape=True,
@@ -106,46 +145,55 @@ def _page(runs: Runs, contrasts: Contrasts, explanations: Explanations, t: Messa
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, explanations, t, langs))
+    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, explanations, told, t, langs))
     return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
 def _context(
-    runs: Runs, contrasts: Contrasts, explanations: Explanations, t: Messages, langs: tuple[str, ...]
+    runs: Runs, contrasts: Contrasts, explanations: Explanations, told: Told, t: Messages, langs: tuple[str, ...]
 ) -> dict[str, Any]:
     matched = compared(runs)
-    checked = tuple(run for run in matched if not _on_table(run))
+    checked = tuple(run for run in matched if run.table == "pipeline-check")
     instrument = tuple(run for run in runs if run.instrument)
     anchor = Anchors()
     reasons = reasons_of(matched)
+    in_columns = [run for run in matched if run.table == "comparison" and find(run.engine) in tables.four_columns(runs)]
+    comparing = tuple(run for run in in_columns if not refusals(reasons[run.run_id]))
+    caveats = _caveats(runs, reasons, t)
     paths = sections(explanations, t)
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     return {
         "t": t,
         "languages": [messages(lang) for lang in langs],
         "css": Markup(css),  # noqa: S704 - the package's own file
-        "weeks": sorted({run.week for run in runs}),
+        "sections": SECTIONS,
+        "told": told,
+        "weeks": [week(name, t) for name in sorted({run.week for run in runs})],
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
         "answers": [path.answer for path in paths] or [Answer(lead="", rest=_answer(runs, t))],
         "paths": paths,
-        "caveats": _caveats(runs, reasons, t),
+        "caveats": caveats[:FIRST_CAVEATS],
+        "more_caveats": caveats[FIRST_CAVEATS:],
+        "preparation_note": _preparation_note(matched, t),
+        "engine_cards": engine_cards(runs, reasons, t),
         "columns": columns.fixed_columns(runs, t),
         "equal": columns.equal_fields(checked, t) if checked else None,
         "tables": {
             "checklist": tables.checklist_table(answers(runs), t),
-            "comparison": tables.comparison_table(runs, reasons, t),
+            "comparison": stands(tables.comparison_table(runs, reasons, t), comparing),
             "traits": tables.traits_table(t),
             "patterns": tables.patterns_table(t),
             "pipeline": tables.pipeline_table(checked, reasons, t, anchor),
-            "preparation": tables.preparation_table(matched, t, anchor),
-            "throughput": ladders.throughput_table(matched, t),
-            "ceilings": ceilings.ceilings_table(matched, t),
-            "latency": ladders.latency_table(matched, t),
-            "intended": ladders.intended_table(matched, t),
-            "structured": ladders.structured_table(matched, t),
-            "quality": tables.quality_table(matched, t),
-            "arms": quality.arms_table(matched, t),
-            "contrasts": quality.contrasts_table(contrasts, runs, t),
+            "payback": stands(payback_table(matched, reasons, t), matched),
+            "preparation": stands(tables.preparation_table(matched, t, anchor), matched),
+            "throughput": stands(ladders.throughput_table(matched, t), matched),
+            "ceilings": _stands_if_any(ceilings.ceilings_table(matched, t), matched),
+            "latency": stands(ladders.latency_table(matched, t), matched),
+            "intended": _stands_if_any(ladders.intended_table(matched, t), matched),
+            "structured": _stands_if_any(ladders.structured_table(matched, t), matched),
+            "quality": stands(tables.quality_table(matched, t), matched),
+            "arms": _stands_if_any(quality.arms_table(matched, t), matched),
+            "contrasts": stands(quality.contrasts_table(contrasts, runs, t), _beside(contrasts, runs)),
             "standing": gauge.standing_table(runs, t),
             "certificates": gauge.certificate_tables(runs, t),
             "instrument": gauge.instrument_table(instrument, t, anchor),
@@ -175,24 +223,44 @@ def _answer(runs: Runs, t: Messages) -> str:
 
 
 def _caveats(runs: Runs, reasons: Reasons, t: Messages) -> list[str]:
+    """What to know before reading on, the weightiest first."""
     matched = compared(runs)
     if not runs:
         return [t("caveat-nothing")]
     caveats = []
     seats = {entry.seat for run in matched if (entry := find(run.engine))}
+    if any(map(refusals, reasons.values())):
+        caveats.append(t("caveat-not-comparable"))
     if "off" in seats:
         caveats.append(t("caveat-off-table"))
+    if any(not level.valid for run in matched for level in run.levels):
+        caveats.append(t("caveat-invalid"))
     specs = [run.spec_digest for run in matched]
     once = [spec for spec in specs if specs.count(spec) == 1]
     if once:
         caveats.append(t("caveat-one-launch") if len(once) == len(specs) else t("caveat-some-launches"))
-    if any(not level.valid for run in matched for level in run.levels):
-        caveats.append(t("caveat-invalid"))
-    if any(map(refusals, reasons.values())):
-        caveats.append(t("caveat-not-comparable"))
     if any(run.certificate is None for run in matched):
         caveats.append(t("caveat-no-certificate"))
     return [*caveats, t("caveat-conditions")]
+
+
+def _preparation_note(runs: Runs, t: Messages) -> str:
+    """Whether preparation counts in the decision, as the team decided."""
+    decided = {run.preparation_counts for run in runs}
+    if len(decided) != 1:
+        return t("preparation-apart") if decided else t("preparation-open")
+    return {True: t("preparation-counted"), False: t("preparation-excluded"), None: t("preparation-open")}[
+        decided.pop()
+    ]
+
+
+def _stands_if_any(found: Table | None, runs: Runs) -> Table | None:
+    return None if found is None else stands(found, runs)
+
+
+def _beside(contrasts: Contrasts, runs: Runs) -> Runs:
+    named = {run_id for one in contrasts for run_id in (one.first, one.second)}
+    return tuple(run for run in runs if run.run_id in named)
 
 
 def _on_table(run: PublicRun) -> bool:
@@ -223,10 +291,15 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
     )
     said = run.preparation.phases if run.preparation else ()
     phases = ", ".join(f"{phase.name} {significant(phase.seconds)} s" for phase in said)
-    facts = (
+    lead = (
         (t("card-table"), t(f"table-{run.table}"), ""),
         (t("week"), run.week, ""),
         (t("engine-version"), run.engine_version or t("state-unknown"), ""),
+        (t("card-machine"), columns.hardware(run.machine, t), ""),
+        (t("column-workload"), columns.workload(run, t), ""),
+        (t("card-manifest"), run.manifest_sha256, "code"),
+    )
+    facts = (
         (t("column-gateway"), run.gateway or t("value-no-gateway"), ""),
         *(((t("card-attached"), _attached(run, t), ""),) if run.attached else ()),
         (t("column-model"), f"{model.series} {model.revision}", ""),
@@ -235,12 +308,11 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("column-quantization"), columns.quantization(run), ""),
         (t("column-context"), t("value-tokens", count=count(run.context_limit)), ""),
         (t("card-profile"), f"{run.profile.name}: {', '.join(settings) or t('settings-default')}", ""),
-        (t("column-workload"), f"{columns.workload(run, t)} · {requests}", ""),
+        (t("card-asked"), requests, ""),
         *(((t("card-source"), asked.source_sha256, "code"),) if asked.source_sha256 else ()),
         (t("column-sampling"), columns.sampling(run), ""),
         (t("column-preparation"), columns.decided(run.preparation_counts, t), ""),
         (t("column-quality"), suite, ""),
-        (t("card-machine"), columns.hardware(run.machine, t), ""),
         *(((t("card-phases"), phases, ""),) if phases else ()),
         (t("card-support"), columns.support(run, t), ""),
         (t("card-isolation"), columns.isolation(run, t), ""),
@@ -251,7 +323,6 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),
         (t("card-match"), run.match_id, "code"),
-        (t("card-manifest"), run.manifest_sha256, "code"),
         *_path_facts(run, t),
         (t("card-command"), " ".join(run.command) or t("card-command-none"), "code" if run.command else ""),
     )
@@ -260,6 +331,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         "title": series_label(run),
         "grade": run.grade.value,
         "grade_reason": run.grade_reason,
+        "lead": lead,
         "facts": facts,
         "tables": tuple(filter(None, (conditions_table(run, t), checks_table(run, t)))),
     }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from lab.match import own_reasons, refusals
+from lab.match import Kind, Mismatch, own_reasons, refusals
 from lab.metrics.stats import interval_over_launches
 from lab.publish.evidence import PublicLevel, PublicPreparation, PublicRun
-from lab.records import Concern, ConcernCode, Outcome
-from lab.report.grid import Cell, Column, Row, Table, Text, missing, number
+from lab.records import Concern, ConcernCode, EvidenceGrade, Outcome
+from lab.report.grid import Cell, Column, Row, Standing, Table, Text, missing, number
 from lab.report.messages import Messages
 from lab.report.numbers import count, milliseconds, percent, significant
 from lab.report.series import series_label
@@ -55,6 +55,21 @@ def table(
     )
 
 
+def standing(runs: Iterable[PublicRun]) -> Standing | None:
+    """Whether numbers of these runs are claims; only those of `real-gpu` can be. None: there is no run."""
+    grades = {run.grade for run in runs}
+    if EvidenceGrade.REAL_GPU in grades:
+        return "both" if len(grades) > 1 else "claims"
+    if grades == {EvidenceGrade.SYNTHETIC}:
+        return "generated"
+    return "observations" if grades else None
+
+
+def stands(table: Table, runs: Iterable[PublicRun]) -> Table:
+    """The table, its caption saying what the numbers of these runs may carry."""
+    return table.model_copy(update={"standing": standing(runs)})
+
+
 def link(run: PublicRun) -> Text:
     """The run_id, leading to its evidence card."""
     return Text(text=run.run_id, href=f"card-{run.run_id}")
@@ -68,8 +83,14 @@ def badge(run: PublicRun, t: Messages) -> Text:
 def run_cell(run: PublicRun, t: Messages) -> Cell:
     """The heading of a row that belongs to one run; one that may stand beside no other says so wherever it stands."""
     alone = refusals(own_reasons(run.side))
-    warning = (Text(text=t("not-comparable"), style="missing"),) if alone else ()
+    warning = (refused_text(alone, t),) if alone else ()
     return Cell(lines=(link(run), badge(run, t), Text(text=series_label(run)), *warning))
+
+
+def refused_text(refused: Sequence[Mismatch], t: Messages) -> Text:
+    """Not comparable, or not supported where the engine cannot do what the workload needs."""
+    unable = all(one.kind is Kind.NOT_SUPPORTED for one in refused)
+    return Text(text=t("not-supported" if unable else "not-comparable"), style="missing")
 
 
 def success_cell(levels: Sequence[PublicLevel], t: Messages) -> Cell:

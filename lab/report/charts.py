@@ -1,7 +1,7 @@
 """The charts of a report, as SVG inside the page, each with its text alternative and its data.
 
-One launch profile keeps one colour and one marker in all of them. Phases of preparation are shades, not
-colours, so that a colour always means a profile. Axes begin at zero.
+An engine keeps one colour and one marker in all of them, see `lab.report.series`. Phases of preparation are shades,
+not colours, so that a colour always means who was measured. Axes begin at zero.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def preparation_chart(runs: Runs, t: Messages) -> Figure | None:
             legend=alt.Legend(symbolType="square", symbolStrokeColor=INK, symbolStrokeWidth=0.7),
         ),
     )
-    colour, shape = _encodings(series_of(tuple(run for run, _ in prepared)))
+    colour, shape = _encodings(_present(runs, bars))
     keys = base.mark_point(filled=True, size=70, opacity=1, xOffset=-9).encode(
         x=alt.datum(0), color=colour, shape=shape
     )

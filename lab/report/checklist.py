@@ -61,10 +61,10 @@ def compared_engines(runs: Runs) -> Answer:
 
 
 def same_model(runs: Runs) -> Answer:
-    """Whether every run used the same weights, and its engine really served them.
+    """Whether every run used the same weights, in a combination its engine supports and really served.
 
-    Evidence holds no support table yet, so a measured request that succeeded stands in for it. No when
-    series, revision or digest differ; open when a digest is absent or a run has no success.
+    Where no row of the support table speaks of a combination, a request that succeeded stands in for it. No when
+    series, revision or digest differ or the table refuses; open when a digest is absent or a run has no success.
     """
     subjects = compared(runs)
     reply = _reply("model", subjects)
@@ -75,11 +75,17 @@ def same_model(runs: Runs) -> Answer:
         named = (f"{series} {revision} {(sha or '—')[:12]}" for series, revision, sha in models)
         return reply("no", "check-model-no", models=_listed(named))
     series, _, sha = models.pop()
+    refused = [
+        entry.title if (entry := find(run.engine)) else run.engine for run in subjects if run.support == "refused"
+    ]
+    if refused:
+        return reply("no", "check-model-no-support", series=series, engines=_listed(refused))
     if sha is None:
         return reply("open", "check-model-open-digest", series=series)
     if not all(_successes(run) for run in subjects):
         return reply("open", "check-model-open-served", series=series)
-    return reply("yes", "check-model-yes", series=series, digest=sha[:12])
+    listed = all(run.support in _SUPPORTED for run in subjects)
+    return reply("yes", "check-model-yes" if listed else "check-model-yes-served", series=series, digest=sha[:12])
 
 
 def same_workload(runs: Runs) -> Answer:
@@ -177,6 +183,10 @@ _QUESTIONS: tuple[Callable[[Runs], Answer], ...] = (
     preparation_decided,
     same_suite,
 )
+
+
+_SUPPORTED = ("supported", "beta", "plugin")
+"""What the support table says of a combination that it has, on this hardware."""
 
 
 def _reply(question: Question, runs: Runs) -> Callable[..., Answer]:

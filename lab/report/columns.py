@@ -54,13 +54,12 @@ def subjects(runs: Runs) -> Runs:
 def fixed_columns(runs: Runs, t: Messages) -> tuple[FixedColumn, ...]:
     """The columns of the first screen, with every value that occurs among the subjects."""
     asked: tuple[tuple[str, Callable[[PublicRun], str], str], ...] = (
-        ("column-model", lambda run: run.model.series, "model"),
-        ("column-revision", lambda run: f"{run.model.revision} · {_digest(run, t)}", "model"),
+        ("column-model", lambda run: f"{run.model.series} ({run.model.revision}, {_digest(run, t)})", "model"),
+        ("column-engine", _engine, "engine"),
+        ("column-workload", lambda run: workload(run, t), "workload"),
         ("column-quantization", lambda run: quantization(run), "quantization"),
         ("column-context", lambda run: t("value-tokens", count=count(run.context_limit)), "context_limit"),
-        ("column-engine", _engine, "engine"),
         ("column-profile", lambda run: run.profile.name, "profile"),
-        ("column-workload", lambda run: workload(run, t), "workload"),
         ("column-label", lambda run: t(f"grade-{run.grade.value}"), "grade"),
         ("column-quality", lambda run: suite(run, t), "quality"),
         ("column-preparation", lambda run: decided(run.preparation_counts, t), "preparation_counts"),

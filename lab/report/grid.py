@@ -41,6 +41,12 @@ class Column(Frozen):
 
     title: str
     number: bool = False
+    note: str = ""
+    """A remark under the heading."""
+
+
+Standing = Literal["claims", "observations", "both", "generated"]
+"""What numbers may carry: a claim, no claim, row by row as each is labelled; or they belong to nobody."""
 
 
 class Table(Frozen):
@@ -54,6 +60,10 @@ class Table(Frozen):
     """What to say when there is no row."""
     style: Literal["rows", "columns", "prose"] = "rows"
     """`columns` for the comparison table, `prose` for tables of words."""
+    footnotes: tuple[str, ...] = ()
+    """Printed under the table, numbered from 1."""
+    standing: Standing | None = None
+    """Printed with the caption; None: it holds no number of a run."""
 
 
 def words(*lines: str) -> Cell:

@@ -7,7 +7,7 @@ from lab.records import Certificate, InstrumentLevel, Summary
 from lab.report.cells import Anchors, Form, Runs, link, run_cell, table
 from lab.report.columns import hardware
 from lab.report.grid import Cell, Row, Table, Text, missing, number
-from lab.report.loads import Arrival, load_cell, load_of
+from lab.report.loads import load_cell, load_of
 from lab.report.messages import Messages
 from lab.report.numbers import count, microseconds, milliseconds, signed_milliseconds, significant
 
@@ -54,9 +54,10 @@ def certificate_tables(runs: Runs, t: Messages) -> tuple[Table, ...]:
     """The levels of each distinct certificate."""
     tables = []
     for certificate in certificates(runs):
-        rows = [Row(cells=(_beyond(level, certificate, t), *_cells(level, t))) for level in certificate.levels]
+        opened = any(level.concurrency is None for level in certificate.levels)
+        rows = [Row(cells=(_beyond(level, certificate, t), *_cells(level, t, opened))) for level in certificate.levels]
         caption = t("certificate-caption", id=certificate.certificate_id)
-        titles = (t("load-title"), *_titles(t))
+        titles = (t("load-title"), *_titles(t, opened))
         tables.append(
             table(_anchor(certificate), caption, titles, rows, range(len(titles)), empty=t("certificate-empty"))
         )
@@ -65,19 +66,20 @@ def certificate_tables(runs: Runs, t: Messages) -> tuple[Table, ...]:
 
 def instrument_table(runs: Runs, t: Messages, anchor: Anchors) -> Table:
     """What the instrument checks of this edition measured against a server that knows its own timing."""
+    opened = any(level.concurrency is None for run in runs for level in run.instrument)
     rows = [
         Row(
             id=anchor(run),
             cells=(
                 run_cell(run, t),
                 load_cell(load_of(level, run.workload.arrival), t),
-                *_cells(level, t, run.workload.arrival),
+                *_cells(level, t, opened),
             ),
         )
         for run in runs
         for level in run.instrument
     ]
-    titles = (t("run"), t("load-title"), *_titles(t))
+    titles = (t("run"), t("load-title"), *_titles(t, opened))
     empty = t("instrument-none")
     numbers = range(1, len(titles))
     return table("instrument-table", t("instrument-caption"), titles, rows, numbers, empty=empty)
@@ -111,15 +113,16 @@ def _beyond(level: InstrumentLevel, certificate: Certificate, t: Messages) -> Ce
     return Cell(lines=(*cell.lines, Text(text=t("certificate-beyond"), style="note")), number=True)
 
 
-def _titles(t: Messages) -> tuple[str, ...]:
-    keys = ("matched", "ttft-true", "ttft-error", "chunk-lag", "gap-error", "schedule-error", "loop-lag",
-            "client-cost", "server-late")  # fmt: skip
-    return tuple(map(t, keys))
+def _titles(t: Messages, opened: bool) -> tuple[str, ...]:
+    keys = ["matched", "ttft-true", "ttft-error", "chunk-lag", "gap-error", "loop-lag", "client-cost", "server-late"]
+    return tuple(map(t, [*keys[:5], "schedule-error", *keys[5:]] if opened else keys))
 
 
-def _cells(level: InstrumentLevel, t: Messages, arrival: Arrival = "rate") -> tuple[Cell, ...]:
+def _cells(level: InstrumentLevel, t: Messages, opened: bool) -> tuple[Cell, ...]:
+    """What was measured on one level; without an open loop in the table nothing was to be sent at a stated moment."""
     cpu, rss = level.client_cpu_s_per_chunk, level.client_rss_mib
-    closed = load_of(level, arrival).arrival == "closed"
+    closed = level.concurrency is not None
+    late = _values(level.schedule_error_s, ("p99",), signed_milliseconds, t, t("schedule-none") if closed else None)
     unread = missing(t("client-unread"))
     return (
         number(count(level.requests), t("matched-chunks", n=count(level.chunks))),
@@ -127,7 +130,7 @@ def _cells(level: InstrumentLevel, t: Messages, arrival: Arrival = "rate") -> tu
         _values(level.ttft_error_s, ("mean", "p50", "p99", "max"), signed_milliseconds, t),
         _values(level.chunk_lag_s, ("p50", "p99"), milliseconds, t),
         _values(level.gap_error_s, ("p99",), signed_milliseconds, t),
-        _values(level.schedule_error_s, ("p99",), signed_milliseconds, t, t("schedule-none") if closed else None),
+        *((late,) if opened else ()),
         _values(level.loop_lag_s, ("p99",), milliseconds, t),
         unread if cpu is None or rss is None else number(f"{microseconds(cpu)} µs", f"{significant(rss)} MiB"),
         _values(level.server_late_s, ("p50", "p99", "max"), milliseconds, t),

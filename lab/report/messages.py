@@ -7,6 +7,7 @@ that does not exist is a mistake of the programmer and raises `KeyError`.
 from __future__ import annotations
 
 import re
+from datetime import date
 from functools import cache
 from importlib.resources import files
 
@@ -31,7 +32,7 @@ class Messages:
         self._bundle = FluentBundle([lang], use_isolating=False)
         self._bundle.add_resource(FluentResource(source(lang)))
 
-    def __call__(self, key: str, **args: str | int) -> str:
+    def __call__(self, key: str, **args: str | int | date) -> str:
         """The text of `key`, with its arguments filled in.
 
         Raises:

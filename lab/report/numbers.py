@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from decimal import Decimal
+
+from lab.report.messages import Messages
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -76,3 +79,18 @@ def plain(value: float) -> str:
     """A number that somebody decided, such as a rate: all its digits, thousands apart, no exponent."""
     text = format(Decimal(repr(value)), ",f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def duration(seconds: float, t: Messages) -> str:
+    """A time span in the unit a person would use for it: seconds, minutes or hours."""
+    for key, unit in (("span-h", 3600), ("span-min", 60)):
+        if seconds >= unit:
+            return t(key, n=significant(seconds / unit))
+    return t("span-s", n=significant(seconds))
+
+
+def week(name: str, t: Messages) -> str:
+    """An ISO week with its days, as the language writes dates."""
+    year, number = name.split("-W")
+    first, last = (date.fromisocalendar(int(year), int(number), day) for day in (1, 7))
+    return t("week-days", week=name, first=first, last=last)

@@ -7,10 +7,10 @@ from typing import Any
 
 from lab.checks import CheckName, needed, rule_of
 from lab.conditions import Condition
-from lab.match import Kind, Mismatch, between, own_reasons, refusals
+from lab.match import Kind, Mismatch, Topic, between, own_reasons, refusals
 from lab.publish.evidence import PublicRun
-from lab.report.cells import table
-from lab.report.grid import Cell, Row, Table, Text, missing, words
+from lab.report.cells import refused_text, table
+from lab.report.grid import Cell, Row, Table, Text, words
 from lab.report.messages import Messages, slug
 
 Runs = tuple[PublicRun, ...]
@@ -32,34 +32,53 @@ def reasons_of(runs: Runs) -> Reasons:
     for group in groups.values():
         shared = between([run.side for run in group])
         for run in group:
-            found[run.run_id] = (*shared, *found[run.run_id])
+            found[run.run_id] = _in_order((*shared, *found[run.run_id]))
     return found
 
 
-def beside_cell(mismatches: Iterable[Mismatch], t: Messages) -> Cell:
-    """Whether a run may stand beside the others, why not, and the footnotes of its column."""
+def _in_order(mismatches: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
+    """The order in which a meeting fixes them; footnotes last."""
+    topics = list(Topic)
+    return tuple(sorted(mismatches, key=lambda one: (not one.refuses, topics.index(one.topic))))
+
+
+class Footnotes:
+    """Numbers the footnotes of one table: each text once, in the order in which the table asks."""
+
+    def __init__(self, t: Messages) -> None:
+        self._t = t
+        self._places: dict[str, int] = {}
+
+    def __call__(self, mismatches: Iterable[Mismatch]) -> str:
+        """`footnotes 1, 3`, or nothing where there are none."""
+        texts = dict.fromkeys(mismatch_text(one, self._t) for one in mismatches if not one.refuses)
+        places = sorted(self._places.setdefault(text, len(self._places) + 1) for text in texts)
+        return self._t("footnotes", n=", ".join(map(str, places))) if places else ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of them; the first has the number 1."""
+        return tuple(self._places)
+
+
+def beside_cell(mismatches: Iterable[Mismatch], footnotes: Footnotes, t: Messages) -> Cell:
+    """Whether a run may stand beside the others, why not, and where its footnotes are."""
     mismatches = tuple(mismatches)
-    refused = refusals(mismatches)
-    lines = list(refused_lines(mismatches, t)) if refused else [Text(text=t("comparable"))]
-    lines += (Text(text=mismatch_text(one, t), style="note") for one in mismatches if not one.refuses)
-    return Cell(lines=tuple(lines))
+    lines = refused_lines(mismatches, t) if refusals(mismatches) else (Text(text=t("comparable")),)
+    noted = footnotes(mismatches)
+    return Cell(lines=(*lines, Text(text=noted, style="note")) if noted else lines)
 
 
 def refused_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, ...]:
-    """Not comparable, and every reason."""
-    reasons = dict.fromkeys(mismatch_text(one, t) for one in refusals(mismatches))
-    return (Text(text=t("not-comparable"), style="missing"), *(Text(text=text, style="note") for text in reasons))
+    """Not comparable or not supported, and every reason in the order in which to fix it."""
+    refused = refusals(mismatches)
+    reasons = dict.fromkeys(mismatch_text(one, t) for one in refused)
+    return (refused_text(refused, t), *(Text(text=text, style="note") for text in reasons))
 
 
 def footnote_word(t: Messages) -> str:
     """What stands in front of a footnote where there is no other mark."""
     return t("betray-footnote")
-
-
-def footnote_lines(mismatches: Iterable[Mismatch], t: Messages) -> tuple[Text, ...]:
-    """Every footnote."""
-    texts = dict.fromkeys(mismatch_text(one, t) for one in mismatches if not one.refuses)
-    return tuple(Text(text=text, style="note") for text in texts)
 
 
 def mismatch_text(one: Mismatch, t: Messages) -> str:
@@ -73,11 +92,12 @@ def mismatch_text(one: Mismatch, t: Messages) -> str:
 
 
 def values_text(one: Mismatch, t: Messages) -> str:
-    """The values of a mismatch; empty where there is none at all."""
-    if not any(value is not None for value in one.values):
+    """The values of a mismatch; empty where there is none at all, and what nobody asked for is not among them."""
+    values = one.values[1:] if one.kind is Kind.IMPOSED and one.values[:1] == (None,) else one.values
+    if not any(value is not None for value in values):
         return ""
     absent = t("value-not-set" if one.kind in (Kind.ASKED_DIFFERS, Kind.ALSO_VARIES) else "value-not-recorded")
-    return " / ".join(absent if value is None else value for value in one.values)
+    return " / ".join(absent if value is None else value for value in values)
 
 
 def field_text(field: str, t: Messages) -> str:
@@ -113,7 +133,7 @@ def conditions_table(run: PublicRun, t: Messages) -> Table | None:
                 words(t("left-to-engine") if one.wanted is None else _value(one.wanted)),
                 words(_value(effective[one.condition]))
                 if one.condition in effective
-                else missing(t("not-exposed")).model_copy(update={"number": False}),
+                else Cell(lines=(Text(text=t("not-exposed"), style="missing"),)),
                 words(t(f"how-{one.how.value}")),
             )
         )

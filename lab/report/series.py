@@ -1,9 +1,9 @@
-"""Runs in their printed order, and the colour and marker each launch profile keeps in every chart."""
+"""Runs in their printed order, and the colour and marker an engine keeps in every chart and every week."""
 
 from __future__ import annotations
 
 from lab.publish.evidence import PublicRun
-from lab.roster import ROSTER, find
+from lab.roster import ON_TABLE, ROSTER, find
 from lab.spec import Frozen
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0609a", "#8a7400", "#6a7fd0")
@@ -48,14 +48,36 @@ def engine_title(engine: str) -> str:
 
 
 def series_of(runs: tuple[PublicRun, ...]) -> dict[str, Series]:
-    """A series for each label among `runs`."""
-    labels = dict.fromkeys(series_label(run) for run in in_order(runs))
-    return {
-        label: Series(
+    """A series for each label among `runs`.
+
+    Where several engines stand on a page, each has the colour and the marker of its seat, on every page and in every
+    week; further profiles of one engine keep its colour and take other markers. On a page of one engine the profiles
+    are what is told apart.
+    """
+    firsts = {series_label(run): run for run in reversed(in_order(runs))}
+    labels = tuple(dict.fromkeys(series_label(run) for run in in_order(runs)))
+    engines = {label: _engine_place(firsts[label].engine) for label in labels}
+    several = len(set(engines.values())) > 1
+    found: dict[str, Series] = {}
+    for place, label in enumerate(labels):
+        colour = engines[label] if several else place
+        profile = [other for other in labels if engines[other] == engines[label]].index(label)
+        marker = colour + profile if several else place
+        found[label] = Series(
             label=label,
-            colour=_COLOURS[place % len(_COLOURS)],
-            vega_marker=_MARKERS[place % len(_MARKERS)][0],
-            matplotlib_marker=_MARKERS[place % len(_MARKERS)][1],
+            colour=_COLOURS[colour % len(_COLOURS)],
+            vega_marker=_MARKERS[marker % len(_MARKERS)][0],
+            matplotlib_marker=_MARKERS[marker % len(_MARKERS)][1],
         )
-        for place, label in enumerate(labels)
-    }
+    return found
+
+
+def _engine_place(engine: str) -> int:
+    """The four columns first, the stand-ins in their places; then everybody else, in the order of the roster."""
+    entry = find(engine)
+    if entry is None:
+        return len(_COLOURS) - 1
+    if entry.seat in ("on", "synthetic"):
+        return [one for one in ROSTER if one.seat == entry.seat].index(entry)
+    others = [one for one in ROSTER if one.seat not in ("on", "synthetic")]
+    return len(ON_TABLE) + others.index(entry)

@@ -11,7 +11,7 @@ from statistics import fmean
 from lab.match import refusals
 from lab.publish.evidence import PublicRun, PublicTask
 from lab.quality.coverage import is_low
-from lab.records import Lane, LaunchTally
+from lab.records import EvidenceGrade, Lane, LaunchTally
 from lab.report.ceilings import no_ceiling, share_at
 from lab.report.cells import (
     Anchors,
@@ -32,7 +32,7 @@ from lab.report.grid import Cell, Column, Row, Table, Text, missing, number, wor
 from lab.report.loads import Load, level_at, load_text, loads, slo_text
 from lab.report.messages import Messages, slug
 from lab.report.numbers import count, fraction, milliseconds, points, significant
-from lab.report.reasons import Reasons, beside_cell, footnote_lines, refused_lines
+from lab.report.reasons import Footnotes, Reasons, beside_cell, refused_lines
 from lab.roster import ON_TABLE, ROSTER, Entry, find
 from lab.spec import Slo
 
@@ -68,21 +68,28 @@ def checklist_table(answers: tuple[Answer, ...], t: Messages) -> Table:
 # ---------------------------------------------------------------- the comparison table
 
 
+def four_columns(runs: Runs) -> tuple[Entry, ...]:
+    """The columns of the comparison: the four engines on the table, or on a generated page the four that stand in."""
+    compared = tuple(run for run in runs if run.table == "comparison")
+    stand_ins = tuple(entry for entry in ROSTER if entry.seat == "synthetic")
+    generated = all(run.grade is EvidenceGrade.SYNTHETIC and find(run.engine) in stand_ins for run in compared)
+    return stand_ins if compared and generated else ON_TABLE
+
+
 def comparison_table(runs: Runs, reasons: Reasons, t: Messages) -> Table:
     """The four columns, measured or not; a column without evidence is one cell that says what it needs.
 
     A column of which no run may stand beside the others is one cell too, with the reasons; single runs that may not
     are left out of their column and named below it.
     """
-    there = {entry.key: tuple(run for run in runs if _stands_in(run, entry)) for entry in ON_TABLE}
+    columns = four_columns(runs)
+    there = {entry.key: tuple(run for run in runs if _stands_in(run, entry)) for entry in columns}
     measured = {key: tuple(run for run in column if not refusals(reasons[run.run_id])) for key, column in there.items()}
     metrics = _metric_rows(tuple(run for column in measured.values() for run in column), t)
-    if any(reasons[run.run_id] for column in measured.values() for run in column) or measured != there:
-        metrics.append((t("metric-footnotes"), lambda run: Cell(lines=footnote_lines(reasons[run.run_id], t))))
     rows = []
     for place, (title, cell_of) in enumerate(metrics):
         cells = [words(title)]
-        for entry in ON_TABLE:
+        for entry in columns:
             if measured[entry.key]:
                 cell = _launches(measured[entry.key], cell_of, t)
                 if place == len(metrics) - 1:
@@ -93,13 +100,18 @@ def comparison_table(runs: Runs, reasons: Reasons, t: Messages) -> Table:
             elif place == 0:
                 cells.append(_unmeasured(entry, len(metrics), t))
         rows.append(Row(cells=tuple(cells)))
-    columns = (t("comparison-row"), *(entry.title for entry in ON_TABLE))
+    footnotes = Footnotes(t)
+    headings = [Column(title=t("comparison-row"))]
+    for entry in columns:
+        said = [one for run in measured[entry.key] for one in reasons[run.run_id]]
+        headings.append(Column(title=entry.title, note=footnotes(said)))
     return Table(
         id="comparison-table",
         caption=t("comparison-caption"),
-        columns=tuple(Column(title=title) for title in columns),
+        columns=tuple(headings),
         rows=tuple(rows),
         style="columns",
+        footnotes=footnotes.texts,
     )
 
 
@@ -138,6 +150,11 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
         known = at(load, "goodput_rps", "", significant, rps)
         return lambda run: known(run) if run.workload.slo == slo else missing(t("goodput-other-slo"))
 
+    excluded = bool(runs) and all(run.preparation_counts is False for run in runs)
+
+    def prepared(key: str) -> str:
+        return t("metric-excluded", metric=t(key)) if excluded else t(key)
+
     def ceiling(load: Load | None) -> Metric:
         def value(run: PublicRun) -> Said:
             share = share_at(run, load)
@@ -149,9 +166,9 @@ def _metric_rows(runs: Runs, t: Messages) -> list[tuple[str, Metric]]:
         return value
 
     rows: list[tuple[str, Metric]] = [
-        (t("metric-build"), build),
-        (t("metric-startup"), preparation("startup_s")),
-        (t("metric-first-request"), preparation("first_request_s")),
+        (prepared("metric-build"), build),
+        (prepared("metric-startup"), preparation("startup_s")),
+        (prepared("metric-first-request"), preparation("first_request_s")),
     ]
     rows += [
         (title("metric-output-tok-per-s", rung), at(rung, "output_tok_per_s", "", significant, tok)) for rung in rungs
@@ -178,6 +195,9 @@ def _launches(runs: Runs, metric: Metric, t: Messages) -> Cell:
     for spec in dict.fromkeys(run.spec_digest for run in runs):
         launches = tuple(run for run in runs if run.spec_digest == spec)
         found = [metric(run) for run in launches]
+        if found[0] == missing(t("no-build-step")):  # of the engine, not of a launch
+            lines.extend(missing(t("no-build-step")).lines)
+            continue
         values = [one[0] for one in found if not isinstance(one, Cell)]
         known = [value for value in values if value is not None]
         if len(known) == len(launches) and not isinstance(found[0], Cell):
@@ -207,21 +227,32 @@ def _successes(run: PublicRun, t: Messages) -> Cell:
 
 
 def _unmeasured(entry: Entry, height: int, t: Messages) -> Cell:
+    absent = Text(text=t("not-measured"), style="missing")
+    if entry.seat == "synthetic":
+        return Cell(lines=(absent,), rowspan=height)
     what = t("needs", what=t(f"engine-{slug(entry.key)}-needs"))
-    return Cell(lines=(Text(text=t("not-measured"), style="missing"), Text(text=what, style="note")), rowspan=height)
+    return Cell(lines=(absent, Text(text=what, style="note")), rowspan=height)
 
 
 def _refused(runs: Runs, height: int, reasons: Reasons, t: Messages) -> Cell:
     """A column that may not stand beside the others."""
-    lines = [line for run in runs for line in (link(run), badge(run, t), *refused_lines(reasons[run.run_id], t))]
-    return Cell(lines=tuple(lines), rowspan=height)
+    return Cell(lines=_refused_once(runs, reasons, t), rowspan=height)
+
+
+def _refused_once(runs: Runs, reasons: Reasons, t: Messages) -> tuple[Text, ...]:
+    """Runs that are refused, those with the same reasons together."""
+    groups: dict[tuple[Text, ...], list[PublicRun]] = {}
+    for run in runs:
+        groups.setdefault(refused_lines(reasons[run.run_id], t), []).append(run)
+    return tuple(
+        line for why_not, those in groups.items() for line in (*map(link, those), badge(those[0], t), *why_not)
+    )
 
 
 def _with_refused(cell: Cell, runs: Runs, reasons: Reasons, t: Messages) -> Cell:
     """The last cell of a column, and the runs that were left out of it."""
-    out = [run for run in runs if refusals(reasons[run.run_id])]
-    lines = [line for run in out for line in (link(run), *refused_lines(reasons[run.run_id], t))]
-    return Cell(lines=tuple(dict.fromkeys((*cell.lines, *lines))))
+    out = tuple(run for run in runs if refusals(reasons[run.run_id]))
+    return Cell(lines=(*cell.lines, *_refused_once(out, reasons, t)))
 
 
 def _stands_in(run: PublicRun, entry: Entry) -> bool:
@@ -238,7 +269,7 @@ def traits_table(t: Messages) -> Table:
         key = f"engine-{slug(entry.key)}"
         mind = [Text(text=t(f"{key}-mind"))]
         if t.has(f"{key}-later"):
-            mind.append(Text(text=f"{t('later-fact')}: {t(f'{key}-later')}", style="note"))
+            mind.append(Text(text=t("later-fact", fact=t(f"{key}-later")), style="note"))
         texts = (entry.title, t(f"{key}-traits"), t(f"{key}-fits"))
         rows.append(Row(cells=(*map(words, texts), Cell(lines=tuple(mind)), words(t(f"{key}-place")))))
     titles = (t("engine"), t("traits"), t("fits"), t("mind"), t("place"))
@@ -272,7 +303,7 @@ def off_table(seat: str, t: Messages) -> Table:
 
 def pipeline_table(runs: Runs, reasons: Reasons, t: Messages, anchor: Anchors) -> Table:
     """Runs of the pipeline check with their settings, and whether they may be read against each other."""
-    rows = []
+    rows, footnotes = [], Footnotes(t)
     for run in runs:
         settings = [Text(text=f"{name}={value}", style="code") for name, value in profile_settings(run)]
         if run.not_expressible:
@@ -286,12 +317,13 @@ def pipeline_table(runs: Runs, reasons: Reasons, t: Messages, anchor: Anchors) -
                     Cell(lines=tuple(settings) or (Text(text=t("settings-default"), style="note"),)),
                     words(run.engine_version) if run.engine_version else missing(t("state-unknown")),
                     words(run.week),
-                    beside_cell(reasons[run.run_id], t),
+                    beside_cell(reasons[run.run_id], footnotes, t),
                 ),
             )
         )
     titles = (t("run"), t("settings"), t("engine-version"), t("week"), t("side-by-side"))
-    return table("pipeline-table", t("pipeline-caption"), titles, rows, empty=t("runs-none"))
+    found = table("pipeline-table", t("pipeline-caption"), titles, rows, empty=t("runs-none"))
+    return found.model_copy(update={"footnotes": footnotes.texts})
 
 
 def _launch_tally(launches: LaunchTally | None, t: Messages) -> Cell:

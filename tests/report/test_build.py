@@ -15,9 +15,11 @@ from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
 from lab.report.build import build_pages
 from lab.report.messages import LANGS, messages
+from lab.report.series import series_of
 from lab.report.typeface import covered
 from lab.report.words import ranking_words
 from lab.roster import ON_TABLE, ROSTER
+from tests.report.golden import four
 from tests.report.report_examples import contrasts, edition, instrument_run, level, open_edition, quality_path, run
 
 Runs = tuple[PublicRun, ...]
@@ -31,6 +33,7 @@ EDITIONS: dict[str, Runs] = {
     "synthetic": edition(),
     "harness": HARNESS,
     "open": open_edition(),
+    "four": four(),
     "empty": (),
     "instrument": (instrument_run(),),
     "comparison": (
@@ -190,10 +193,36 @@ def test_same_evidence_gives_the_same_bytes_in_any_order() -> None:
     assert list(build_pages((), ("ja",))) == ["ja/index.html"]
 
 
-def test_one_profile_keeps_its_colour_and_marker_in_every_chart() -> None:
+def test_an_engine_keeps_its_colour_in_every_chart() -> None:
     drawings = re.findall(r"<svg.*?</svg>", page("synthetic", "en").html, re.DOTALL)
-    for colour in ("#0072b2", "#d55e00", "#009e73"):
+    for colour in ("#0072b2", "#d55e00"):
         assert all(colour in drawing for drawing in drawings)
+    assert not any("#009e73" in drawing for drawing in drawings)
+
+
+def test_an_engine_keeps_its_colour_and_marker_on_every_page_with_others() -> None:
+    p, q, s = run("P"), run("Q"), run("S")
+    this_week, next_week = series_of((p, q)), series_of((q, s))
+    assert this_week["Q · base"] == next_week["Q · base"]
+    looks = [(one.colour, one.vega_marker) for one in (*this_week.values(), *next_week.values())]
+    assert len(set(looks)) == 3
+
+
+def test_profiles_of_one_engine_share_its_colour_beside_others_and_differ_when_alone() -> None:
+    base, other, q = run("P"), run("P", "other"), run("Q")
+    first, second, _ = series_of((base, other, q)).values()
+    assert first.colour == second.colour and first.vega_marker != second.vega_marker
+    first, second = series_of((base, other)).values()
+    assert first.colour != second.colour and first.vega_marker != second.vega_marker
+
+
+def test_colours_do_not_depend_on_what_a_chart_has_to_draw() -> None:
+    bare = run("P", preparation=None)
+    html = build_pages((bare, run("P", "other")), ("en",))["en/index.html"].decode()
+    drawings = {
+        name: svg for name, svg in re.findall(r'<figure role="group" id="([\w-]+)".*?(<svg.*?</svg>)', html, re.S)
+    }
+    assert "#d55e00" in drawings["chart-preparation"] and "#0072b2" not in drawings["chart-preparation"]
 
 
 def test_hostile_text_stays_text() -> None:
@@ -201,7 +230,7 @@ def test_hostile_text_stays_text() -> None:
     profile = run().profile.model_copy(update={"name": evil})
     model = run().model.model_copy(update={"series": evil})
     hostile = run().model_copy(
-        update={"engine": evil, "engine_version": evil, "week": evil, "profile": profile, "model": model,
+        update={"engine": evil, "engine_version": evil, "profile": profile, "model": model,
                 "command": (evil,), "lab_version": evil, "varied": (evil,), "not_expressible": (evil,)}
     )  # fmt: skip
     for html in build_pages((hostile,)).values():

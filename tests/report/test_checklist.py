@@ -6,7 +6,7 @@ import pytest
 
 from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
-from lab.report.checklist import answers
+from lab.report.checklist import answers, same_model
 from lab.report.messages import LANGS, message
 from tests.report.report_examples import LATE, instrument_run, level, open_level, open_workload, run, sha, task
 
@@ -52,6 +52,7 @@ MATRIX: list[tuple[str, str, Runs]] = [
     ("model", "yes", (P, Q)),
     ("model", "no", (P, run("Q", model=other_model(weights_sha256=sha("other"))))),
     ("model", "no", (P, run("Q", model=other_model(series="Another")))),
+    ("model", "no", (P, run("Q", support="refused"))),
     ("model", "open", ()),
     ("model", "open", (P, run("Q", levels=[]))),
     ("model", "open", (P, run("Q", levels=[level(1, None, good=0, bad=12)]))),
@@ -115,3 +116,9 @@ def test_workload_answer_names_the_load() -> None:
     assert "(2.5, 5 req/s, Poisson, 32 tokens out)" in message("en", found.message, **found.args)
     found = answers((P, Q))[2]
     assert "(1, 4 in flight, 32 tokens out)" in message("en", found.message, **found.args)
+
+
+def test_the_support_table_decides_where_it_speaks_and_having_served_stands_in_elsewhere() -> None:
+    listed, silent, elsewhere = (run("P", support=said) for said in ("supported", None, "other-hardware"))
+    said = [same_model(runs).message for runs in ((listed,), (silent,), (elsewhere,), (listed, silent))]
+    assert said == ["check-model-yes", *["check-model-yes-served"] * 3]

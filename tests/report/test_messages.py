@@ -26,8 +26,10 @@ from lab.quality.coverage import NoVerdict
 from lab.quality.paired import NonInferiority
 from lab.quality.path import ContrastClass
 from lab.records import Concern, ConcernCode, EvidenceGrade, How, Lack, Lane, Outcome, Structured, Unscored
-from lab.report.build import LIMITS, TERMS
+from lab.report.build import LIMITS, SECTIONS, TERMS
 from lab.report.checklist import Question
+from lab.report.engine_cards import PARTS
+from lab.report.grid import Standing
 from lab.report.imported import NOT_USES, USES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.path import Next
@@ -76,6 +78,10 @@ def families() -> set[str]:
     keys |= {
         f"engine-{slug(e.key)}-{part}" for e in ROSTER if e.seat in ("off", "gateway") for part in ("reason", "fact")
     }
+    keys |= {f"engine-{slug(e.key)}-card-{part}" for e in ROSTER if e.seat == "on" for part in PARTS}
+    keys |= {f"engine-card-{part}" for part in PARTS}
+    keys |= {f"engine-card-gap-{gap}" for gap in ("beside", "load", "preparation", "quality", "spread")}
+    keys |= {f"standing-{one}" for one in get_args(Standing)} | set(SECTIONS)
     keys |= {"engine-atlas-later", "engine-trtllm-later"}
     keys |= {f"grade-{grade.value}" for grade in EvidenceGrade}
     keys |= {f"banner-{grade.value}" for grade in EvidenceGrade if grade is not EvidenceGrade.REAL_GPU}

@@ -47,6 +47,14 @@ def rows(runs: tuple[PublicRun, ...], table: str, lang: str = "en") -> list[str]
     return [" ".join(unescape(row).split()) for row in plain]
 
 
+def footnotes(runs: tuple[PublicRun, ...], table: str) -> list[str]:
+    """What stands under one table, the first with the number 1."""
+    html = build_pages(runs, ("en",))["en/index.html"].decode()
+    found = re.search(rf'<ol class="footnotes" id="{table}-footnotes".*?</ol>', html, re.DOTALL)
+    assert found is not None, table
+    return [unescape(note) for note in re.findall(r"<li>(.*?)</li>", found.group())]
+
+
 def test_a_run_with_a_reason_of_its_own_is_beside_nothing_and_the_others_stay() -> None:
     good, again, bad = one("P"), one("P", "2"), one("P", "3", checks=failed("prefix-cache"))
     found = reasons_of((good, again, bad))
@@ -55,7 +63,10 @@ def test_a_run_with_a_reason_of_its_own_is_beside_nothing_and_the_others_stay() 
     assert (reason.field, reason.kind) == ("prefix-cache", Kind.CHECK_FAILED)
     table = rows((good, again, bad), "pipeline-table")
     said = {name: next(row for row in table if name in row) for name in (good.run_id, bad.run_id)}
-    assert said[good.run_id].endswith("comparable chunked prefill: the engine does this whatever is asked")
+    assert said[good.run_id].endswith("comparable footnotes 1")
+    assert footnotes((good, again, bad), "pipeline-table") == [
+        "chunked prefill: the engine does this whatever is asked"
+    ]
     assert "not comparable prefix cache as asked: preflight saw this fail" in said[bad.run_id]
     beside = {run_id: [row for row in rows((good, again, bad), "throughput-table") if run_id in row] for run_id in said}
     assert all("not comparable" in row for row in beside[bad.run_id])
@@ -69,7 +80,8 @@ def test_a_column_of_the_comparison_that_does_not_match_shows_its_reason_instead
     assert "not comparable context limit holds: preflight saw this fail" in rows((short,), "comparison-table")[1]
     table = rows((column,), "comparison-table")
     assert "not comparable" not in " ".join(table)
-    assert table[-1].startswith("Footnotes chunked prefill: the engine does this whatever is asked")
+    assert table[0].startswith("Metric vLLM footnotes 1 TensorRT-LLM SGLang")
+    assert footnotes((column,), "comparison-table") == ["chunked prefill: the engine does this whatever is asked"]
 
 
 def test_engines_whose_prompts_differ_in_length_are_both_without_numbers() -> None:
@@ -105,8 +117,8 @@ def test_a_card_holds_conditions_and_checks(lang: str) -> None:
     conditions = rows((plain,), f"conditions-{plain.run_id}", lang)
     assert conditions[1:] == [
         f"{t('condition-kv_cache_dtype')} F16 F16 {t('how-set')}",
-        f"{t('condition-chunked_prefill')} {t('left-to-engine')} — {t('not-exposed')} {t('how-imposed')}",
-        f"{t('condition-telemetry')} false — {t('not-exposed')} {t('how-left')}",
+        f"{t('condition-chunked_prefill')} {t('left-to-engine')} {t('not-exposed')} {t('how-imposed')}",
+        f"{t('condition-telemetry')} false {t('not-exposed')} {t('how-left')}",
     ]
     checks = rows((plain,), f"checks-{plain.run_id}", lang)
     assert checks[1:] == [

@@ -8,6 +8,10 @@ title = Which inference engine should this team run, and what evidence says so?
 site-name = Engine lab
 weeks = Measured in { $weeks }
 weeks-none = Not measured yet
+week-days = { $week } ({ DATETIME($first, dateStyle: "long") } to { DATETIME($last, dateStyle: "long") })
+span-s = { $n } s
+span-min = { $n } min
+span-h = { $n } h
 list-separator = { ", " }
 
 ## Environment labels and banners
@@ -34,10 +38,12 @@ answer-empty = Nothing has been measured yet, so no engine is chosen. Needed fir
 answer-none = Nothing on the table has been measured here, so no engine is chosen. Needed for a column: a Linux host with an NVIDIA GPU, the engine pinned to one release, and this plan run there with the same model, workload and quality suite.
 answer-some = Measured here: { $measured }. Not measured here: { $missing }. A column without evidence cannot be set against one with evidence, so no engine is chosen.
 answer-all = All four columns hold evidence ({ $measured }). This page sets them side by side; the choice itself goes through the shape of the workload and is made by the team.
+changes = Since last week
+changes-unknown = This page stands by itself: last week’s edition was not put beside it.
+changes-none = Nothing changed beyond noise.
 fixed = The fixed columns
 fixed-note = Decided before anything was measured. Speed is talked about only after these are fixed.
-column-model = Model series
-column-revision = Revision and digest of the weights
+column-model = Model series (revision, weights)
 column-quantization = Quantization (weights / activations / KV cache)
 column-context = Context limit
 column-engine = Engine
@@ -119,7 +125,9 @@ check-none = There is no run to look at.
 check-engines-yes = Compared: { $engines }.
 check-engines-no = Not among the four: { $engines }.
 check-engines-open = Nobody has listed { $engines }. Ask first: is it a match to be put in the same columns?
-check-model-yes = { $series }, weights { $digest }; each run served it and at least one request succeeded. A support table is not part of the evidence; having served it stands in for it.
+check-model-yes = { $series }, weights { $digest }; the support table has the combination of each run, and each run served it.
+check-model-yes-served = { $series }, weights { $digest }; each run served it and at least one request succeeded. Where no row of the support table speaks of a combination, having served it stands in for it.
+check-model-no-support = { $series }; the support table refuses the combination of { $engines }.
 check-model-no = Different models: { $models }.
 check-model-open-digest = { $series }, but not every run names the digest of its weights.
 check-model-open-served = { $series }, but not every run has a request that succeeded.
@@ -143,6 +151,7 @@ check-quality-open = Not every run has a quality result.
 comparison = Comparison table
 comparison-caption = The four columns. Rows and columns never move; nothing is sorted by result.
 comparison-row = Metric
+metric-excluded = { $metric }, excluded by the team
 comparison-off-note = Engines that are off the table never appear here.
 not-measured = Not measured here
 needs = Needs { $what }
@@ -165,9 +174,8 @@ unit-ms = ms
 unit-tok-s = tok/s
 unit-req-s = req/s
 
-## The two tables of the map
+## Engines: cards, and the two tables of the map
 
-maps = The map of the engines
 traits-caption = The four engines on the table
 traits-note = The rows are the text the lab was founded on (an article of its verification series), which carries no date. Where a later fact differs, it stands beside it with its own date.
 engine = Engine
@@ -175,7 +183,7 @@ traits = Traits
 fits = Fits when
 mind = Mind
 place = Place
-later-fact = Later fact
+later-fact = Later fact: { $fact }
 patterns-caption = By pattern
 pattern = Pattern
 pattern-serve = serve-centred
@@ -183,6 +191,33 @@ pattern-build-serve = build → serve
 pattern-serve-looks = Reproducible launch, concurrency, cold start, parser support
 pattern-build-serve-looks = Build time, management of artefacts, pinned version, hardware limits
 pattern-looks = What the decision looks at
+
+engines = The four engines, a card each
+engines-note = Four cards of one form and one length. The words come from the two texts the lab was founded on and from dated facts; no number of a run stands here.
+engine-card-fits = Fits when
+engine-card-fits-not = Does not fit when
+engine-card-prepares = Preparation
+engine-card-unmeasured = Not measured
+engine-card-nothing = Everything: the column holds no run. Needed: { $what }.
+engine-card-gaps = { $gaps }.
+engine-card-gap-beside = a run that may stand beside the others
+engine-card-gap-load = load
+engine-card-gap-preparation = preparation
+engine-card-gap-quality = quality
+engine-card-gap-spread = the spread over fresh launches
+engine-card-gap-else = every model, workload and machine that is not on its evidence cards
+engine-vllm-card-fits = The traffic has no special shape, models or hardware are mixed, or many resident users share a server whose conditions are still being tried out. In the primer it is where the path ends when no other branch applies.
+engine-vllm-card-fits-not = Long shared prefixes dominate the traffic, or one model stays on an NVIDIA-only fleet for so long that a build pays: those branches come first. Its many options let conditions dissolve when nobody writes them down.
+engine-vllm-card-prepares = There is no build step. At start it may compile and capture CUDA graphs and keeps the result in a cache, so a start from empty caches and a warm one are measured apart, each up to the first token.
+engine-trtllm-card-fits = The fleet is NVIDIA only, the load is high, and model, use and shapes are settled, so that a gain in throughput can pay for what happens before serving. The text calls this optimization once the use is settled.
+engine-trtllm-card-fits-not = Models change often, hardware is mixed, or nobody owns builds, artefacts and pinned versions. An engine that was built for one GPU architecture does not run on another, and another shape asks for another build.
+engine-trtllm-card-prepares = Up to release 1.2 the engine backend builds for each model, GPU architecture and shape. July 2026: that backend left the main branch; the PyTorch backend serves without a build, and its build time reads “no build step”.
+engine-sglang-card-fits = Prefix-heavy, structured traffic dominates (agents, tools, long shared prompts), while hardware is mixed or models change often. The model and its quantization are in the official support table.
+engine-sglang-card-fits-not = Requests share little of their prompts, so that the reason for this branch is gone, or the model is outside the support table: parser mismatches then occur easily, and the text asks to check that table before comparing.
+engine-sglang-card-prepares = There is no build step. At start it loads weights, reserves the KV cache and captures CUDA graphs; kernels may be compiled at the first start on a machine, so empty and warm caches are measured apart.
+engine-atlas-card-fits = The machine is a DGX Spark (GB10) and the model × quantization is on its list. It then adds a column of another engine there. A column is not adoption, and speed alone does not put it on the main line.
+engine-atlas-card-fits-not = The model is not on its list: there is no general fallback. Many resident users: the text says that it has no continuous batching; November 2026: the source has it, with a decode batch of 8 unless set higher.
+engine-atlas-card-prepares = There is no build step: kernels come with the image as PTX, which the driver translates at the first start. Graphs are captured late, so the first request is a part of the preparation and is measured with it.
 
 engine-vllm-traits = From launch profile to command in a straight line. Tends to become the baseline for resident, concurrent use.
 engine-vllm-fits = Repeated verification; trials with many resident users
@@ -245,6 +280,24 @@ no-build-step = no build step
 build-reused = reused: built in an earlier run
 startup-not-seen = not seen: it ran already
 no-preparation = preparation was not recorded
+preparation-counted = The team decided that preparation counts in the decision.
+preparation-excluded = The team decided that preparation does not count in the decision. It is shown all the same, marked as excluded by the team.
+preparation-apart = The runs do not agree on whether preparation counts, so no break-even is read across them.
+preparation-open = Whether preparation counts has not been decided.
+payback-caption = Preparation beside speed
+payback-note = Preparation is build, start and first request together; each launch ends it with its first token. Break-even: how long this load has to run, once the longer preparation is over, until it has made up for what was not put out meanwhile. The first row of a match is what its other rows are set against.
+payback-preparation = Preparation in all, s
+payback-output = Output under the highest load measured in all of them, tok/s
+payback-after = Break-even
+payback-base = the row the others are set against
+payback-unseen = a part of it was not seen
+payback-no-load = no load was measured in all of them
+payback-excluded = excluded by the team: preparation does not count
+payback-undecided = not decided whether preparation counts
+payback-other-tier = not comparable: launched from another cache tier
+payback-overlap = undecided: the intervals of output overlap
+payback-nothing = nothing to pay back: { $shorter } serves earlier and puts out no less
+payback-hours = { $longer } has made up for its longer preparation after { $after } of this load
 cache-download = the network
 cache-disk-cold = a cold disk
 cache-warm = a warm page cache
@@ -418,7 +471,6 @@ contrast-prompts = { $n ->
     [one] They count 1 of { $all } prompts differently long: tokenizer or chat template differ.
    *[other] They count { $n } of { $all } prompts differently long: tokenizer or chat template differ.
   }
-unit-points = points
 unit-bits = bits per byte
 lane-tokens = the numerics (token ids in, raw completion out)
 lane-text = the engine's own tokenizer
@@ -468,7 +520,7 @@ server-late = Server late by itself, ms
 ## Charts
 
 charts = Charts
-chart-note = One launch profile keeps its colour and its marker in every chart.
+chart-note = An engine keeps its colour and its marker in every chart and every week; profiles of one engine differ in their markers, and where only one engine is drawn, in their colours too.
 chart-data = The data of this chart
 chart-empty = No chart: there are no values to draw.
 chart-throughput = { $arrival ->
@@ -510,6 +562,12 @@ side-by-side = Beside the other rows of its match
 comparable = comparable
 not-comparable = not comparable
 metric-footnotes = Footnotes
+footnotes = footnotes { $n }
+not-supported = not supported
+standing-claims = Claims: every number was measured while the engine’s own process was seen computing on the GPU (real-gpu).
+standing-observations = Observations: no claim follows from these numbers, and no decision rule reads them.
+standing-generated = Generated numbers: they belong to no engine and carry nothing.
+standing-both = Numbers labelled real-gpu are claims. The others are observations, which no decision rule reads.
 caveat-not-comparable = Some runs may not stand side by side. Their columns and rows say why, in the order in which to fix it.
 workload-not-supported = not supported: this workload needs what preflight did not see this engine do ({ $what }); no load was sent
 value-not-recorded = not recorded
@@ -624,6 +682,11 @@ probe-unknown-field = unknown field
 probe-thinking = thinking as asked
 probe-prefix-cache = prefix cache as asked
 
+## Earlier decisions
+
+history = Decisions so far
+history-none = No decision has been recorded for this edition.
+
 ## Off the table
 
 off-table = Off the table, and why
@@ -719,6 +782,10 @@ term-break-even = break-even
 term-break-even-text = Longer preparation ÷ share of output gained: after so many hours of this load a build is made up for. Never, where nothing is gained.
 term-run-id = run_id
 term-run-id-text = The name of one execution. Throughput and quality are kept under the same one.
+term-claim = claim
+term-claim-text = A sentence with a number from real-gpu runs. Only claims may be read by a decision rule.
+term-observation = observation
+term-observation-text = A number of any other run. It is shown with its label, and no decision rule reads it.
 term-harness-check = harness-check
 term-harness-check-text = Label of a run that proves the pipeline. Its numbers can never become a claim about performance.
 term-real-gpu = real-gpu
@@ -743,6 +810,8 @@ evidence-note = One card per run_id, with every condition. The manifest digest t
 evidence-none = There is no run, hence no card.
 back-to-row = Back to its row
 card-json = These facts as JSON
+card-more = All conditions, digests and checks
+card-asked = Requests
 card-table = Table
 table-comparison = comparison
 table-pipeline-check = pipeline check
@@ -958,7 +1027,6 @@ concern-sums = requests or tokens do not add up
 concern-above-ceiling = more than the hardware can do (times its ceiling)
 metric-ceiling = Share of the output's ceiling at { $load }
 metric-ceiling-any = Share of the output's ceiling
-unit-percent = %
 card-ceiling = What bounds it
 card-ceiling-source = Source of the hardware's values
 card-kv = KV cache
