@@ -471,6 +471,8 @@ contrast-prompts = { $n ->
     [one] They count 1 of { $all } prompts differently long: tokenizer or chat template differ.
    *[other] They count { $n } of { $all } prompts differently long: tokenizer or chat template differ.
   }
+unit-points = points
+unit-percent = %
 unit-bits = bits per byte
 lane-tokens = the numerics (token ids in, raw completion out)
 lane-text = the engine's own tokenizer
