@@ -21,7 +21,7 @@ from lab.showing import describe_run
 from lab.spec import ModelSpec
 from lab.terminal import PlainConsole, plain
 from lab.weights import read_model
-from tests.browser import browse, check_page, needs_browser
+from tests.browser import look_over, needs_browser, started
 from tests.report.report_examples import open_edition
 
 HOSTILE = (
@@ -68,10 +68,10 @@ def test_hostile_words_stay_words_on_a_page() -> None:
 def test_hostile_words_run_nothing_and_break_no_layout_in_a_browser(tmp_path: Path) -> None:
     page = tmp_path / "index.html"
     page.write_bytes(hostile_page())
-    check_page(page, tmp_path)
-    seen = browse(page, tmp_path / "profile", "--dump-dom").stdout
-    assert "<title>run</title>" not in seen
-    assert "</footer>" in seen
+    with started() as browser:
+        look_over(browser, page)
+        assert browser.value("document.title") != "run"
+        assert browser.value("document.querySelector('footer') !== null")
 
 
 @needs_browser
@@ -81,9 +81,10 @@ def test_the_policy_of_a_page_stops_a_script_that_got_in(tmp_path: Path) -> None
     page.write_text(
         whole.replace("</main>", "<script>document.title='run'</script><img src=x onerror=alert(1)></main>")
     )
-    seen = browse(page, tmp_path / "profile", "--enable-logging=stderr", "--dump-dom")
-    assert "<title>run</title>" not in seen.stdout
-    assert "Content Security Policy" in seen.stderr
+    with started() as browser:
+        browser.open(page)
+        assert browser.value("document.title") != "run"
+        assert any("Content Security Policy" in said for said in browser.console)
 
 
 @pytest.mark.parametrize("series", ["<b>x</b>", "a\u202eb", "a\x1b[31mb", "a\nb", "a\u200bb", "x" * 121, ""])
