@@ -21,7 +21,7 @@ from lab.showing import describe_run
 from lab.spec import ModelSpec
 from lab.terminal import PlainConsole, plain
 from lab.weights import read_model
-from tests.browser import look_over, needs_browser, started
+from tests.browser import WIDE, needs_browser, started
 from tests.report.report_examples import open_edition
 
 HOSTILE = (
@@ -69,9 +69,13 @@ def test_hostile_words_run_nothing_and_break_no_layout_in_a_browser(tmp_path: Pa
     page = tmp_path / "index.html"
     page.write_bytes(hostile_page())
     with started() as browser:
-        look_over(browser, page)
+        browser.open(page)
+        assert browser.console == []
         assert browser.value("document.title") != "run"
         assert browser.value("document.querySelector('footer') !== null")
+        browser.show(width=360)
+        phone = browser.value(WIDE)
+        assert phone["scroll"] <= phone["client"] == 360, phone
 
 
 @needs_browser
