@@ -44,6 +44,7 @@ changes-none = Nothing changed beyond noise.
 fixed = The fixed columns
 fixed-note = Decided before anything was measured. Speed is talked about only after these are fixed.
 column-model = Model series (revision, weights)
+column-revision = Revision and digest of the weights
 column-quantization = Quantization (weights / activations / KV cache)
 column-context = Context limit
 column-engine = Engine

@@ -44,6 +44,7 @@ changes-none = ばらつきを超える変化はありません。
 fixed = 固定した列
 fixed-note = 計測の前に決めたものです。これを揃えてから速さを語ります。
 column-model = モデル系列（リビジョン、重み）
+column-revision = リビジョンと重みのダイジェスト
 column-quantization = 量子化（重み / 活性化 / KVキャッシュ）
 column-context = context 上限
 column-engine = エンジン
