@@ -186,12 +186,18 @@ def _hold_laws(store: EvidenceStore, scratch: Path, before: set[str], what: str,
 
 def _resume(plan: Path, store: EvidenceStore, scratch: Path, tally: Tally) -> None:
     unfinished = [run_id for run_id in store.run_ids() if store.status(run_id).state is not RunState.MEASURED]
-    finished = len(store.run_ids()) - len(unfinished)
+    before = set(store.run_ids())
+    finished = len(before) - len(unfinished)
     code = _start(plan, store, scratch, "--resume").wait(ENDS_WITHIN_S * 2)
     newest = store.run_ids()[-1]
-    if code != 0 or store.status(newest).state is not RunState.MEASURED:
-        tally.broken.append(f"resuming ended with code {code}, {newest} is {store.status(newest).state}")
-    elif not finished and unfinished and store.status(newest).replaces != unfinished[-1]:
+    if code != 0:
+        tally.broken.append(f"resuming ended with code {code}")
+    elif finished:
+        if newest not in before:
+            tally.broken.append(f"resuming measured {newest} although the plan had been measured")
+    elif store.status(newest).state is not RunState.MEASURED:
+        tally.broken.append(f"resuming measured nothing: {newest} is {store.status(newest).state}")
+    elif unfinished and store.status(newest).replaces != unfinished[-1]:
         tally.broken.append(f"{newest} does not name the run it replaces")
 
 
