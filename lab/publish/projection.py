@@ -31,14 +31,12 @@ from lab.publish.identity import Namer, open_namer
 from lab.publish.paths import path_of
 from lab.quality.arms import Arm, ArmComparison
 from lab.records import (
-    Build,
     Certificate,
     Concern,
     EvidenceGrade,
     InstrumentLevel,
     LaunchTally,
     LevelResult,
-    Phase,
     RunState,
     Summary,
     TaskScore,
@@ -146,7 +144,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=maybe(preparation.build_s),
-            build=_build(preparation.build),
+            build=_rounded_tree(preparation.build),
             startup_s=maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             fetch_s=maybe(preparation.fetch_s),
@@ -154,7 +152,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
             cache_state=preparation.cache_state,
             wiped=preparation.wiped,
             phases=tuple(phase.model_copy(update={"seconds": rounded(phase.seconds)}) for phase in preparation.phases),
-            launches=_rounded_fields(launches) if launches.attempts else None,
+            launches=_rounded_tree(launches) if launches.attempts else None,
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
@@ -185,9 +183,9 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         machine=machine,
         pseudonym_key=namer.key_of(spec.model.series),
         isolation=spec.isolation,
-        host_use=_rounded_fields(record.host_use),
-        gpu_use=_rounded_fields(record.gpu_use),
-        engine_use=_rounded_fields(record.engine_use),
+        host_use=_rounded_tree(record.host_use),
+        gpu_use=_rounded_tree(record.gpu_use),
+        engine_use=_rounded_tree(record.engine_use),
         ceilings=_rounded_tree(record.ceilings),
         command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
         path=path,
@@ -195,14 +193,6 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
 
 
 F = TypeVar("F", bound=Frozen)
-
-
-def _rounded_fields(whole: F | None) -> F | None:
-    """A flat record with every float rounded."""
-    if whole is None:
-        return None
-    floats = {name: rounded(value) for name, value in whole if isinstance(value, float)}
-    return whole.model_copy(update=floats)
 
 
 def _rounded_tree(whole: F | None) -> F | None:
@@ -331,10 +321,3 @@ def _number(value: Any, step: float = 0.0) -> Any:
     if not isinstance(value, float):
         return value
     return rounded(round(value / step) * step if step else value)
-
-
-def _build(build: Build | None) -> Build | None:
-    if build is None:
-        return None
-    steps = tuple(Phase(name=step.name, seconds=rounded(step.seconds), source=step.source) for step in build.steps)
-    return Build(key=build.key, seconds=rounded(build.seconds), steps=steps, reused=build.reused)
