@@ -557,10 +557,17 @@ def match_runs(
 
 @app.command("import")
 def import_records(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="vllm-bench or inference-atlas")],
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Result files, or folders of them")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="vllm-bench, inference-atlas, aiperf, guidellm or lm-eval")
+    ],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", help="Result files, or folders of them; of aiperf and lm-eval the folder of a run"
+        ),
+    ],
     unit: Annotated[
-        TimeUnit | None, typer.Option("--unit", help="Of times whose unit the file leaves open: s or ms")
+        TimeUnit | None, typer.Option("--unit", help="Of times whose unit a file leaves open or contradicts: s or ms")
     ] = None,
     licence: Annotated[
         str | None, typer.Option("--licence", help="Licence of the data where the file states none, e.g. CC-BY-4.0")

@@ -34,6 +34,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -359,19 +360,34 @@ class EvidenceStore:
         self.update(run_id, state=state, reason=reason, ended_at=datetime.now(UTC))
         self._write_manifest(run_id)
 
-    def keep_imported(self, run_id: str, record: BaseModel, source: bytes) -> None:
-        """Write and seal a bundle of somebody else's measurement: what its file says, and the file.
+    def keep_imported(self, run_id: str, record: BaseModel, sources: Sequence[tuple[Path, str]]) -> None:
+        """Write and seal a bundle of somebody else's measurement: what its files say, and the files.
+
+        Args:
+            run_id: of the new bundle.
+            record: what the files say.
+            sources: each file and the digest it was read with, the run's own first.
 
         Raises:
-            EvidenceError: the disk refuses.
+            EvidenceError: the disk refuses, or a file is no longer what was read.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             (self.root / run_id).mkdir()
         except OSError as problem:
             raise EvidenceError(f"no bundle can be made in {self.root}: {problem.strerror}") from None
-        self.write(run_id, "source.json", source)
         self.write(run_id, IMPORTED, record)
+        for number, (path, expected) in enumerate(sources):
+            name = f"source-{number}{path.suffix}" if number else "source.json"
+            try:
+                shutil.copyfile(path, self.root / run_id / name)
+                copied = sha256_of(self.root / run_id / name)
+            except OSError as problem:
+                shutil.rmtree(self.root / run_id, ignore_errors=True)
+                raise EvidenceError(f"{path.name} could not be copied: {problem.strerror}") from None
+            if copied != expected:
+                shutil.rmtree(self.root / run_id, ignore_errors=True)
+                raise EvidenceError(f"{path.name} changed while it was imported; nothing of it was kept")
         self._write_manifest(run_id)
 
     def _write_manifest(self, run_id: str) -> None:
