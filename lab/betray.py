@@ -21,7 +21,7 @@ from typing import Any
 
 from lab.conditions import Condition, Value, agree
 from lab.evidence import RunRecord
-from lab.imports.record import ImportedRecord
+from lab.imports.record import ImportedRecord, ImportedScore
 from lab.match import MAY_DIFFER, MUST_BE_KNOWN, Topic
 from lab.records import EvidenceGrade, Outcome, RequestRecord, RunId
 from lab.spec import Frozen
@@ -76,6 +76,10 @@ class Sign(StrEnum):
     """TTFT of the first round over the prompts is another than later."""
     ONE_ROUND_SHOWN = "one-round-shown"
     """The run's numbers are those of one round out of several."""
+    OTHER_TASKS = "other-tasks"
+    """Scores of other tasks, or of the same with other items, shots or versions."""
+    SCORE_PATH = "score-path"
+    """A score whose path (engine, template, formats) was not recorded whole."""
     OTHER_TOOL = "other-tool"
     """Measured by other tools, or by this lab and somebody else's tool."""
     IMPORTED = "imported"
@@ -92,6 +96,7 @@ class Limit(StrEnum):
     ROWS = "rows"
     UNNAMED = "unnamed"
     QUALITY = "quality"
+    SCORED = "scored"
 
 
 class Finding(Frozen):
@@ -168,6 +173,10 @@ class Trace(Frozen):
     chosen_round: int | None
     unnamed: tuple[str, ...] = ()
     """Launch arguments that the lab has no name for."""
+    scores: tuple[ImportedScore, ...] = ()
+    """Of somebody else's record; the lab's own scores are compared elsewhere, item by item."""
+    timed: bool = True
+    """False: the record holds scores and nothing else."""
 
 
 FIELDS: tuple[tuple[Topic, str, bool], ...] = (
@@ -195,6 +204,9 @@ FIELDS: tuple[tuple[Topic, str, bool], ...] = (
     (Topic.MEASUREMENT, "cache_state", True),
 )
 """Topic, field, and whether it refuses; in the order in which to fix them within their topic."""
+
+SCORE_FIELDS = ("model.name", "model.revision", "quantization", "chat_template")
+"""Plain fields that a score's path has beside engine and version."""
 
 FURTHER_FIELDS = ("workload.read", "workload.wrote", "engine", "engine_version")
 """Fields that findings are about beside `FIELDS` and conditions: computed, or never a reason by differing alone."""
@@ -229,6 +241,10 @@ def trace_of_import(record: ImportedRecord) -> Trace:
     whole = not counts.failed and (counts.requests is None or counts.succeeded == counts.requests)
     kinds = {"gap": "itl", "tpot": "tpot"}
     mean = {short: record.metric(f"{tool}:{name}", "mean") for short, name in kinds.items()}
+    pacing, path = record.pacing, record.score_path
+    template: str | None = None  # one that a server applied is not recorded
+    if path is not None and path.chat_template in ("by-the-tool", "none"):
+        template = path.chat_template_sha256 if path.chat_template == "by-the-tool" else "none"
     return Trace(
         run_id=record.run_id,
         grade=EvidenceGrade.IMPORTED,
@@ -237,6 +253,7 @@ def trace_of_import(record: ImportedRecord) -> Trace:
             "model.name": record.model.name,
             "model.revision": record.model.revision,
             "quantization": record.model.quantization,
+            "chat_template": template,
             "thinking": record.thinking,
             "install": record.engine.install,
             "temperature": load.temperature,
@@ -274,9 +291,9 @@ def trace_of_import(record: ImportedRecord) -> Trace:
         output_tokens=counts.output_tokens if whole else None,
         asked_input=load.input_tokens,
         asked_output=load.output_tokens,
-        gap_mean_s=mean["gap"],
-        gap_p50_s=record.metric(f"{tool}:itl", "p50"),
-        tpot_mean_s=mean["tpot"],
+        gap_mean_s=pacing.gap_mean_s if pacing else mean["gap"],
+        gap_p50_s=pacing.gap_p50_s if pacing else record.metric(f"{tool}:itl", "p50"),
+        tpot_mean_s=pacing.tpot_mean_s if pacing else mean["tpot"],
         rows=tuple(
             Asked(
                 prompt=one.prompt,
@@ -296,6 +313,8 @@ def trace_of_import(record: ImportedRecord) -> Trace:
         ),
         chosen_round=record.chosen_iteration,
         unnamed=tuple(one.name for one in record.settings if one.condition is None and one.name not in explained),
+        scores=record.scores,
+        timed=bool(record.metrics or record.requests or not record.scores),
     )
 
 
@@ -397,6 +416,8 @@ def unknown(traces: Sequence[Trace]) -> tuple[Unknown, ...]:
     imported = [one for one in traces if one.grade is EvidenceGrade.IMPORTED]
     if not imported:
         return ()
+    if not any(one.timed for one in traces):
+        return (Unknown(limit=Limit.SCORED, values=()), Unknown(limit=Limit.LAUNCHES, values=()))
     rows: list[dict[str, str] | None] = [
         {"rows": str(len(one.rows)), "requests": "?" if one.requests is None else f"{one.requests:,}"}
         if one.grade is EvidenceGrade.IMPORTED
@@ -435,7 +456,10 @@ class _Looks:
 
     def fields(self) -> Iterator[Finding]:
         """Every plain field and condition: other values, or not recorded everywhere."""
+        timed = any(one.timed for one in self._traces)
         for topic, field, refuses in FIELDS:
+            if topic in (Topic.WORKLOAD, Topic.MEASUREMENT) and not timed:
+                continue  # a score has no load
             values = [one.facts.get(field) for one in self._traces]
             same = _one_name if field == "model.name" else operator.eq
             yield from self._field(topic, field, values, refuses, must=refuses, same=same)
@@ -485,6 +509,7 @@ class _Looks:
         yield from self._again()
         yield from self._first_round()
         yield from self._one_round()
+        yield from self._scores()
         tools = [one.tool for one in self._traces]
         if len(set(tools)) > 1 and plain:
             yield self._found(Topic.MEASUREMENT, Sign.OTHER_TOOL, [{"tool": one} for one in tools], True)
@@ -688,6 +713,25 @@ class _Looks:
         if any(values):
             yield self._found(Topic.MEASUREMENT, Sign.ONE_ROUND_SHOWN, values, False)
 
+    def _scores(self) -> Iterator[Finding]:
+        """Scores stand side by side only where the whole path of each is recorded, and the tasks are the same."""
+        if not any(one.scores for one in self._traces):
+            return
+        gaps = [_path_gaps(one) for one in self._traces]
+        if any(one is None or one for one in gaps):
+            values: list[dict[str, str] | None] = [
+                None if gap is None else {"scores": str(len(one.scores)), "missing": " ".join(gap)}
+                for one, gap in zip(self._traces, gaps, strict=True)
+            ]
+            yield self._found(Topic.MEASUREMENT, Sign.SCORE_PATH, values, True)
+        tasks: list[set[str]] = [{_task(one) for one in trace.scores} for trace in self._traces]
+        if any(one != tasks[0] for one in tasks):
+            everywhere = tasks[0].intersection(*tasks[1:])
+            shown: list[dict[str, str] | None] = [
+                {"tasks": "; ".join(sorted(one - everywhere) or ["—"])} if one else None for one in tasks
+            ]
+            yield self._found(Topic.WORKLOAD, Sign.OTHER_TASKS, shown, True)
+
     def _one(self, field: str) -> bool:
         """Whether a field is recorded everywhere with one value."""
         values = [one.facts.get(field) for one in self._traces]
@@ -773,6 +817,26 @@ def _first_against_later(rounds: Sequence[Round]) -> dict[str, str] | None:
         moved = moved or abs(values[0] - later) > WARMED * later
         shown[name.split("_")[1]] = " → ".join(_ms(value) for value in values)
     return {**shown, "moved": "yes" if moved else "no"}
+
+
+def _path_gaps(one: Trace) -> list[str] | None:
+    """What is not recorded of the path of a record's scores; None: it holds no score."""
+    if not one.scores:
+        return None
+    parts: dict[str, Value | None] = {"engine": one.engine, "engine_version": one.version or one.commit}
+    parts |= {field: one.facts.get(field) for field in SCORE_FIELDS}
+    kv = Condition.KV_CACHE_DTYPE
+    parts[kv.value] = one.resolved.get(kv, one.named.get(kv))
+    return [name for name, value in parts.items() if value is None]
+
+
+def _task(one: ImportedScore) -> str:
+    """Everything that has to be equal of a task, in words."""
+    shots = "shots not recorded" if one.fewshot is None else f"{one.fewshot}-shot"
+    items = "n not recorded" if one.n is None else f"n {one.n}"
+    named = f"{one.task} {one.version or 'version not recorded'}, {one.metric}"
+    of_filter = f" after {one.filter}" if one.filter not in (None, "none") else ""
+    return f"{named}{of_filter}, {shots}, {items}, hash {one.task_hash[:8] if one.task_hash else 'not recorded'}"
 
 
 def _mean(total: int | None, n: int | None) -> float | None:

@@ -22,6 +22,7 @@ ENDPOINTS = {
     "chat": "chat",
     "openai-chat": "chat",
     "vllm-chat": "chat",
+    "completions": "completions",
     "openai": "completions",
     "vllm": "completions",
 }
@@ -102,12 +103,18 @@ def _lines(record: ImportedRecord, own: Entry | None, other: Entry | None) -> It
         )
     else:
         yield f"chat_template_kwargs: {{enable_thinking: {json.dumps(thinking)}}} # as the model's template names it"
-    yield _asked("quality", "a folder of params/quality/: the record has no quality under the same run")
+    tasks = ", ".join(dict.fromkeys(f"{one.task} {one.version or ''}".strip() for one in record.scores))
+    yield _asked(
+        "quality",
+        f"a folder of params/quality/ that asks what the record asked: {tasks}"
+        if tasks
+        else "a folder of params/quality/: the record has no quality under the same run",
+    )
     yield _known("context_limit", record.named(Condition.CONTEXT_LIMIT), "tokens; not recorded")
     yield _asked("preparation_counts", "true or false: does preparation time count in the decision?")
     yield (
         "repeats: 3 # fresh launches; the record had rounds on one engine"
-        if load.repeats
+        if (load.repeats or 0) > 1
         else "repeats: 3 # fresh launches"
     )
     yield _asked(

@@ -12,7 +12,7 @@ from rich.text import Text
 from lab.betray import Finding, Unknown
 from lab.hardware import read_hardware
 from lab.imports import Kept
-from lab.imports.record import ImportedRecord
+from lab.imports.record import ImportedRecord, ImportedScore
 from lab.limits import Totals
 from lab.metrics.ceilings import bytes_at_most
 from lab.metrics.sums import add_up
@@ -34,14 +34,9 @@ def describe_kept(kept: Sequence[Kept], out: Console) -> None:
         record, source = one.record, one.record.source
         state = "imported" if one.new else "was imported before; nothing was written"
         out.print(Text(f"{record.run_id}  {source.file}: {state}"), soft_wrap=True)
-        ours = sum(metric.differs is None for metric in record.metrics)
-        units = {"in-the-names": "in the names", "checked": "found by the file's own numbers", "declared": "declared"}
         licence = f"{source.licence}, " if source.licence else ""
         out.print(
-            Text(
-                f"  {_named(record)}; {ours} numbers by the lab's definition, {len(record.metrics) - ours} under the "
-                f"tool's own name; unit {units[source.units]}; licence {licence}{LICENCE_WORDS[source.republish]}"
-            ),
+            Text(f"  {_named(record)}; {_numbers(record)}; licence {licence}{LICENCE_WORDS[source.republish]}"),
             soft_wrap=True,
         )
     new = [one.record.run_id for one in kept if one.new] or [one.record.run_id for one in kept]
@@ -56,6 +51,7 @@ def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Consol
         "run_id": f"{record.run_id}, grade imported: measured by others, no claim until measured again here",
         "damaged": "; ".join(damage),
         "file": f"{source.file}, {source.size_bytes:,} bytes, sha256 {source.sha256}",
+        "with it": "; ".join(f"{one.file}, {one.size_bytes:,} bytes, sha256 {one.sha256[:12]}…" for one in source.also),
         "tool": f"{source.tool} {source.tool_version or '(version not recorded)'}, importer {source.importer_version}",
         "licence": f"{source.licence or '—'}: {LICENCE_WORDS[source.republish]}",
         "credit": source.credit or "",
@@ -69,6 +65,8 @@ def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Consol
             )
         ),
         "machine": record.machine.name or "not recorded",
+        "incomplete": record.incomplete or "",
+        "asked": _asked(record),
         "load": ", ".join(
             f"{name} {value}" for name, value in record.load.model_dump(exclude_none=True).items() if value != ""
         )
@@ -83,11 +81,16 @@ def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Consol
         "not read": ", ".join(record.unread),
         "not recorded": ", ".join(_missing(record)),
     }
+    timed = bool(record.metrics or record.requests or not record.scores)
     for name, words in rows.items():
-        if words:
+        if words and (timed or name not in _OF_A_LOAD):
             facts.add_row(name, Text(words))
     wide = Console(file=out.file, width=max(out.width, 150), highlight=False)
     wide.print(facts)
+    if record.scores:
+        wide.print(_scores(record))
+    if not timed:
+        return
     table = Table("metric", "unit", "values", "definition", box=None, padding=(0, 2, 0, 0))
     for name, group in groupby(record.metrics, key=lambda metric: metric.name):
         metrics = tuple(group)
@@ -171,6 +174,82 @@ def _ceiling(record: ImportedRecord) -> str:
 
 
 _TPOT = ("tpot", "tpot_s")
+_OF_A_LOAD = ("load", "counted", "drafts", "adds up", "ceiling")
+"""What a record that holds nothing but scores has none of."""
+
+TEMPLATE_WORDS = {
+    "by-the-server": "chat template applied by the server, not seen",
+    "by-the-tool": "chat template applied by the tool",
+    "none": "no chat template",
+    "not-recorded": "chat template not recorded",
+}
+
+
+def _numbers(record: ImportedRecord) -> str:
+    """How many numbers a record gave, and whose definition they have."""
+    if record.scores:
+        tasks = len({one.task for one in record.scores})
+        return f"{len(record.scores)} score(s) of {tasks} task(s), compared with none until their path is recorded"
+    ours = sum(metric.differs is None for metric in record.metrics)
+    units = {"in-the-names": "in the names", "checked": "found by the file's own numbers", "declared": "declared"}
+    return (
+        f"{ours} numbers by the lab's definition, {len(record.metrics) - ours} under the tool's own name; "
+        f"unit {units[record.source.units]}"
+    )
+
+
+def _asked(record: ImportedRecord) -> str:
+    """How the questions of a quality record reached the model; empty without scores."""
+    path = record.score_path
+    if path is None:
+        return ""
+    sha = f" ({path.chat_template_sha256[:12]}…)" if path.chat_template_sha256 else ""
+    system = {True: "a system instruction", False: "no system instruction", None: "system instruction not recorded"}
+    turns = {True: "examples as turns", False: "examples in one message", None: "turns of examples not recorded"}
+    words = [
+        f"through {path.model_class or 'a model class that is not recorded'}",
+        TEMPLATE_WORDS[path.chat_template] + sha,
+        system[path.system_instruction],
+        turns[path.fewshot_as_multiturn],
+        "in flight: " + ("not recorded" if path.concurrency is None else str(path.concurrency)),
+        "all items" if path.limit is None else f"limit {path.limit:g}",
+    ]
+    return ", ".join([*words, *([f"generation {path.generation}"] if path.generation else [])])
+
+
+def _scores(record: ImportedRecord) -> Table:
+    titles = ("task", "version", "filter", "metric", "score", "stderr", "n", "few-shot", "samples")
+    table = Table(*titles, box=None, padding=(0, 2, 0, 0))
+    for one in record.scores:
+        direction = {True: " ↑", False: " ↓", None: ""}[one.higher_is_better]
+        of = f" of {one.n_original}" if one.n_original not in (None, one.n) else ""
+        cells = (
+            one.task,
+            one.version or "not recorded",
+            one.filter or "none",
+            f"{one.metric}{direction}",
+            f"{one.value:.4g}",
+            "not stated" if one.stderr is None else f"{one.stderr:.4g}",
+            "not recorded" if one.n is None else f"{one.n}{of}",
+            "not recorded" if one.fewshot is None else str(one.fewshot),
+            _samples(one),
+        )
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _samples(one: ImportedScore) -> str:
+    """What the samples say beside a score: rows, whether their mean is the score, and answers scored blindly."""
+    tally = one.samples
+    if tally is None:
+        return "not in the folder"
+    words = [f"{tally.rows} rows" + ("" if one.n in (None, tally.rows) else f", not {one.n}")]
+    if tally.mean is not None:
+        agrees = abs(tally.mean - one.value) <= 1e-6 * max(1.0, abs(one.value))
+        words.append("their mean is the score" if agrees else f"their mean is {tally.mean:.4g}")
+    words += [f"{count} {what}" for count, what in ((tally.empty, "empty"), (tally.not_extracted, "with nothing "
+              "extracted"), (tally.all_zero, "with every likelihood 0")) if count]  # fmt: skip
+    return ", ".join(words)
 
 
 def short_words(record: ImportedRecord) -> str:
@@ -185,6 +264,7 @@ def _named(record: ImportedRecord) -> str:
 
 def _missing(record: ImportedRecord) -> list[str]:
     """Every optional field the file leaves open."""
-    parts = ("engine", "model", "machine", "load", "counts")
+    timed = bool(record.metrics or record.requests or not record.scores)
+    parts = ("engine", "model", "machine", *(("load", "counts") if timed else ()))
     found = [f"{part}.{name}" for part in parts for name, value in getattr(record, part) if value is None]
     return [*found, *(name for name in ("thinking", "speculation") if getattr(record, name) is None)]

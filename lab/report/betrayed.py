@@ -67,6 +67,9 @@ def value_lines(found: Finding, t: Messages) -> Iterator[str]:
             words = value["value"]
         elif found.sign is Sign.NOT_RECORDED:  # the KV format, which has two values
             words = t("sign-kv-named-or-resolved-value", **value)
+        elif found.sign is Sign.SCORE_PATH:
+            missing = t("support-separator").join(field_name(field, t) for field in value["missing"].split())
+            words = t("sign-score-path-value", scores=value["scores"], missing=missing or "—")
         else:
             words = t(f"sign-{found.sign.value}-value", **value)
         yield f"{name}  {words}"

@@ -1157,6 +1157,10 @@ sign-first-round = TTFT of the first round is not that of the later ones: the ro
 sign-first-round-value = mean { $mean }, p99 { $p99 }
 sign-one-round-shown = The record's own numbers are those of one round, not a mean
 sign-one-round-shown-value = round { $number } of { $rounds }
+sign-other-tasks = The scores are of other tasks, or of the same with other items, examples or versions
+sign-other-tasks-value = { $tasks }
+sign-score-path = A score belongs to a path of engine, template and formats. These paths are not recorded whole, so no score is compared with another
+sign-score-path-value = scores: { $scores }; not recorded: { $missing }
 sign-other-tool = Measured by different tools, whose metrics share names and not definitions
 sign-other-tool-value = { $tool }
 sign-imported = Not measured here: such a record carries no claim until it is measured again
@@ -1170,6 +1174,7 @@ unknown-rows-value = { $rows } of { $requests } measured requests, warm-up rows 
 unknown-unnamed = What these launch arguments do to the numbers: the lab has no engine-neutral name for them.
 unknown-unnamed-value = { $names }
 unknown-quality = Whether the answers were any good: no quality was measured under the same run.
+unknown-scored = Whether an answer was whole: the file holds no reason why it ended, and an answer that was empty, cut or an error is scored as a wrong one.
 
 ## The page of records of others
 

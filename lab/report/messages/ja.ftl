@@ -1138,6 +1138,10 @@ sign-first-round = 最初の巡の TTFT が、その後と違う。各巡は同�
 sign-first-round-value = 平均 { $mean }、p99 { $p99 }
 sign-one-round-shown = 記録の数字は 1 つの巡のもので、平均ではない
 sign-one-round-shown-value = { $rounds } 巡のうち { $number } 巡目
+sign-other-tasks = スコアのタスクが違う。または同じタスクでも、問題・例示・バージョンが違う
+sign-other-tasks-value = { $tasks }
+sign-score-path = スコアは、エンジン・テンプレート・数値形式を合わせた経路のもの。経路のすべてが記録されていないため、スコアどうしは比べない
+sign-score-path-value = スコア { $scores } 件、記録なし：{ $missing }
 sign-other-tool = 計測したツールが違う。指標は同じ名前でも定義が違う
 sign-other-tool-value = ツール { $tool }
 sign-imported = ここで計測したものではない。計測し直すまで、この記録から主張はできない
@@ -1151,6 +1155,7 @@ unknown-rows-value = 計測 { $requests } 件のうち { $rows } 行（ウォー
 unknown-unnamed = 次の起動引数が数字に与える影響。ラボにはエンジンに依らない名前がありません。
 unknown-unnamed-value = 引数 { $names }
 unknown-quality = 回答の良し悪し。同じ実行での品質は計測されていません。
+unknown-scored = 回答が最後まで書かれたかどうか。ファイルには終了理由がなく、空の回答・途中で切れた回答・エラーも、誤答として採点されます。
 
 ## 他者の記録のページ
 
