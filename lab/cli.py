@@ -70,6 +70,7 @@ class ExportForm(StrEnum):
     """Whose file a run is written as."""
 
     VLLM_BENCH = "vllm-bench"
+    LLM_D = "llm-d"
     CSV = "csv"
     PARQUET = "parquet"
 
@@ -591,21 +592,38 @@ def import_records(
 @app.command("export")
 def export_run(
     run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
-    as_: Annotated[ExportForm, typer.Option("--as", help="vllm-bench, or one row a request as csv or parquet")],
+    as_: Annotated[
+        ExportForm,
+        typer.Option("--as", help="vllm-bench, llm-d (a report a level), or one row a request as csv or parquet"),
+    ],
     path: Annotated[
-        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .csv, .parquet]")
+        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .llm-d.json, .csv, .parquet]")
     ] = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Write a measured run as a file of others, so that they can check it with their own tools."""
     from lab.evidence import open_store, write_atomically
-    from lab.export import export
+    from lab.export import Form, export, export_reports
+    from lab.publish.projection import grade_of
 
-    target = path or Path(f"{run_id}.{'json' if as_ is ExportForm.VLLM_BENCH else as_.value}")
-    _require_folder(target)
-    payload = export(open_store(runs_dir), run_id, as_.value)
-    write_atomically(target, payload)
-    out.print(f"{target}: {len(payload):,} bytes", soft_wrap=True)
+    store = open_store(runs_dir)
+    if as_ is ExportForm.LLM_D:
+        target = path or Path(f"{run_id}.llm-d.json")
+        _require_folder(target)
+        reports = export_reports(store, run_id, grade_of(store.read(run_id))[0])
+        several = len(reports) > 1
+        files = {
+            target.with_stem(f"{target.stem}-{level}") if several else target: payload
+            for level, payload in reports.items()
+        }
+    else:
+        form: Form = "csv" if as_ is ExportForm.CSV else "parquet" if as_ is ExportForm.PARQUET else "vllm-bench"
+        target = path or Path(f"{run_id}.{'json' if form == 'vllm-bench' else form}")
+        _require_folder(target)
+        files = {target: export(store, run_id, form)}
+    for file, payload in files.items():
+        write_atomically(file, payload)
+        out.print(f"{file}: {len(payload):,} bytes", soft_wrap=True)
 
 
 @app.command("imported")

@@ -54,7 +54,8 @@ def write_plan(record: ImportedRecord, path: Path, *, against: str | None = None
     own = own if own is not None and own.seat in ("on", "off") else None
     if other is not None and own is not None and other.key == own.key:
         raise ParamsError(f"{other.key} is the record's own engine; --against names another one")
-    text = "\n".join(_lines(record, own, other)) + "\n"
+    lines = (" ".join(line.splitlines()) for line in _lines(record, own, other))  # words of a file may hold breaks
+    text = "\n".join(lines) + "\n"
     try:
         write_atomically(path, text.encode())
     except OSError as problem:
