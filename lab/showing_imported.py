@@ -78,6 +78,7 @@ def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Consol
         else f"{record.speculation.method} {record.speculation.tokens or ''}".strip(),
         "adds up": _sums(record),
         "ceiling": _ceiling(record),
+        "noted": _notes(record),
         "not read": ", ".join(record.unread),
         "not recorded": ", ".join(_missing(record)),
     }
@@ -196,6 +197,13 @@ def _numbers(record: ImportedRecord) -> str:
         f"{ours} numbers by the lab's definition, {len(record.metrics) - ours} under the tool's own name; "
         f"unit {units[record.source.units]}"
     )
+
+
+def _notes(record: ImportedRecord, most: int = 3, letters: int = 160) -> str:
+    """The first notes of the file, and how many there are."""
+    shown = [" ".join(note.split()) for note in record.notes[:most]]
+    shown = [f"{note[:letters]}…" if len(note) > letters else note for note in shown]
+    return "; ".join([*shown, *([f"{len(record.notes) - most} more"] if len(record.notes) > most else [])])
 
 
 def _asked(record: ImportedRecord) -> str:

@@ -210,7 +210,7 @@ def _summaries(folder: Path) -> tuple[Path, ...]:
     raise ImportRefused(
         f"{shown(folder)} is no artifact folder of aiperf: {FOLDER} is missing; it holds "
         f"{', '.join(there[:6]) or 'nothing'}",
-        "the summary is written with --export-level records too: name the folder that was given as --artifact-dir",
+        "name the folder that was given as --artifact-dir; a run in which no request succeeded has no summary",
     )
 
 

@@ -210,6 +210,7 @@ def _fields(report: Result, benchmark: Result, unit: Unit | None) -> dict[str, A
             for number_of, one in enumerate([*good, *other][:MOST_ROWS])
         ),
         "pacing": _pacing(good),
+        "notes": tuple(words for one in mappings(benchmark, "warnings") if (words := text(one, "message"))),
         "unread": tuple(
             key
             for key, value in metrics.items()
