@@ -25,6 +25,7 @@ from lab.imports.reading import (
     prompt_name,
     read_documents,
     read_lines,
+    sum_of,
     text,
     whole,
 )
@@ -161,10 +162,11 @@ class _Rows:
             self._latencies.append(latency_s)
         gaps = part(metrics, "inter_chunk_latency").get("value")
         if isinstance(gaps, list):
-            factor = _factor(part(metrics, "inter_chunk_latency"), "inter_chunk_latency", self._unit)
-            for gap in gaps:
-                self._gaps[0] += (number({"inter_chunk_latency": gap}, "inter_chunk_latency") or 0.0) * factor
-                self._gaps[1] += 1
+            total = sum_of(gaps)
+            if total is None:
+                raise ImportRefused("inter_chunk_latency has to be a list of numbers")
+            self._gaps[0] += total * _factor(part(metrics, "inter_chunk_latency"), "inter_chunk_latency", self._unit)
+            self._gaps[1] += len(gaps)
         if ttft_s is not None and latency_s is not None and wrote is not None and wrote > 1 and latency_s > ttft_s:
             self._tpots.append((latency_s - ttft_s) / (wrote - 1))
 

@@ -170,6 +170,17 @@ def is_finite(value: float) -> bool:
         return False
 
 
+def sum_of(values: Any) -> float | None:
+    """All numbers of a list added up; None where it is no list of finite numbers."""
+    if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
+        return None
+    try:
+        total = float(sum(values))
+    except OverflowError:
+        return None
+    return total if math.isfinite(total) else None
+
+
 def whole(result: Result, key: str) -> int | None:
     """A count under a key; None where there is none. Raises ImportRefused."""
     value = number(result, key)

@@ -120,8 +120,8 @@ class Stream:
         if self._after(b"}"):
             return found
         while True:
-            if self._next() != b'"':
-                raise self._refused("a key has to stand here")
+            if (first := self._next()) != b'"':
+                raise self._cut() if first is None else self._refused("a key has to stand here")
             key = self._whole()
             if not self._after(b":"):
                 raise self._refused(f"':' has to follow the key '{key[:40]}'")
@@ -163,10 +163,10 @@ class Stream:
 
     def _whole(self) -> Any:
         self._mark = self._at
-        self._pass()
+        last = self._pass()
         value = self._buffer[self._mark : self._at]
         self._mark = None
-        return self._parse(value)
+        return self._parse(value, last=last)
 
     def _parse(self, value: bytes, *, last: bool = False) -> Any:
         """A value; `last`: the file ends behind it, so that what is wrong with it may be that it was cut off."""
@@ -177,14 +177,14 @@ class Stream:
         except RecursionError:
             raise self._refused("it is nested too deeply") from None
         except json.JSONDecodeError as problem:
-            if last and value[:1] in (b"{", b"["):
+            if last and (value[:1] in _OPEN or any(word.startswith(value) for word in _WORDS)):
                 raise self._cut() from None
             raise self._refused(f"{problem.msg} at '{value[:40].decode(errors='replace')}'") from None
         except ValueError as problem:
             raise self._refused(str(problem)) from None
 
-    def _pass(self) -> None:
-        """Go behind the next value."""
+    def _pass(self) -> bool:
+        """Go behind the next value, and say whether it is one whose end only the end of the file is."""
         first = self._next()
         if first == b'"':
             self._at += 1
@@ -194,7 +194,8 @@ class Stream:
         elif _DELIMITER.match(self._buffer, self._at):
             raise self._refused(f"a value has to stand where {self._buffer[self._at : self._at + 1].decode()!r} does")
         else:
-            self._pass_to(_DELIMITER, open_ended=True)
+            return not self._pass_to(_DELIMITER, open_ended=True)
+        return False
 
     def _pass_nested(self) -> None:
         closers: list[bytes] = []
@@ -213,6 +214,10 @@ class Stream:
                 return
 
     def _pass_string(self) -> None:
+        """Go behind the string whose opening quote was passed: at once where it lies in the buffer whole."""
+        if (rest := _REST.match(self._buffer, self._at)) is not None:
+            self._at = rest.end()
+            return
         while self._pass_to(_STRING) == b"\\":
             self._at += 2
             while self._at > len(self._buffer):
@@ -279,8 +284,11 @@ class Stream:
 
 _AGAIN = "fetch or write the file again; nothing was imported"
 _CLOSER = {b"{": b"}", b"[": b"]"}
+_OPEN = tuple(bytes([sign]) for sign in b'{["-0123456789')
+_WORDS = (b"true", b"false", b"null")
 _STRUCTURE = re.compile(rb'["{}\[\]]')
 _STRING = re.compile(rb'["\\]')
+_REST = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _DELIMITER = re.compile(rb"[\s,:{}\[\]\"]")
 _WORD = re.compile(rb"\S")
 

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from lab.errors import ImportRefused
-from lab.imports.reading import Result, is_finite, number, text, whole
+from lab.imports.reading import Result, is_finite, number, sum_of, text, whole
 from lab.imports.record import MOST_ROWS, Counts, ImportedMetric, ImportedRequest, LoadStated, ModelStated
 from lab.imports.stream import Each, Shape, Skip
 from lab.imports.units import ASK, SLACK, Known, Unit
@@ -70,8 +70,8 @@ def _gap_sum(gaps: Any) -> float | str | None:
     """All gaps of one request added up; None: it has none; words: what stands there is no list of seconds."""
     if gaps is None:
         return None
-    good = isinstance(gaps, list) and all(_is_number(gap) for gap in gaps)
-    return float(sum(gaps)) if good else "has to be a list of seconds"
+    total = sum_of(gaps)
+    return "has to be a list of seconds" if total is None else total
 
 
 SHAPE: Shape = {
