@@ -1231,6 +1231,7 @@ path-grounds = { $clauses }.
 clause-separator = { "; " }
 clause-asked = { $clause } (asked: { $asked })
 path-quality = Quality against { $against }: the largest loss of a task is { $value } (asked: { $asked }).
+path-quality-kept = Quality against { $against }: no task scored lower; the one that gained least gained { $value } (asked: a loss of { $asked }).
 path-preparation = Preparation takes { $value } (asked: { $asked }).
 path-branch-closed = The branch to { $engine } is closed: { $reason }.
 sentence-end = .

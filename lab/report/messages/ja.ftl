@@ -1206,6 +1206,7 @@ path-grounds = { $clauses }。
 clause-separator = { "。" }
 clause-asked = { $clause }（条件は { $asked }）
 path-quality = 品質：{ $against } の列に対して、最も下がったタスクの低下は { $value } です（条件は { $asked }）。
+path-quality-kept = 品質：{ $against } の列に対して、下がったタスクはありません。伸びが最も小さいタスクの伸びは { $value } です（条件：低下は { $asked }）。
 path-preparation = 準備時間は { $value } です（条件は { $asked }）。
 path-branch-closed = { $engine } への枝は閉じています。理由：{ $reason }。
 sentence-end = 。
