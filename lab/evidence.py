@@ -621,8 +621,9 @@ class EvidenceStore:
         """A whole bundle; every level computed from its raw records.
 
         Raises:
-            RunNotFound, EvidenceDamaged.
+            RunNotFound, EvidenceDamaged: also where only one file has changed; nothing else in it is trusted then.
         """
+        self.require_whole(run_id)
         folder, spec = self.path(run_id), self.spec(run_id)
         records, schemas = self.requests(run_id), self._schemas(run_id)
         certificate = self._optional(folder / "certificate.json", Certificate)
@@ -716,11 +717,12 @@ class EvidenceStore:
 
         A bundle that is not sealed is not whole: it has nothing to be checked against.
         """
-        if not self.is_sealed(run_id):
-            if self.is_imported(run_id):
-                return ("not sealed: it was not imported to its end",)
-            return (f"not sealed: the run is {self.status(run_id).state}",)
-        return self.damage(run_id)
+        problems = self.damage(run_id)
+        if problems or self.is_sealed(run_id):
+            return problems
+        if self.is_imported(run_id):
+            return ("not sealed: it was not imported to its end",)
+        return (f"not sealed: the run is {self.status(run_id).state}",)
 
     def is_sealed(self, run_id: str) -> bool:
         """Whether a bundle has a manifest. Raises RunNotFound."""

@@ -250,7 +250,9 @@ def _cells_of(store: EvidenceStore, found: PublishFile, until: datetime) -> dict
     cells: dict[str, CellName | None] = {}
     there = set(store.run_ids())
     for one in found.withdrawn:
-        if one.run_id in there:
+        if one.run_id not in there:
+            continue
+        with contextlib.suppress(EvidenceError):  # a damaged one may have been published all the same
             spec, status = store.spec(one.run_id), store.status(one.run_id)
             name = CellName(
                 match_id=status.match_id,
