@@ -214,13 +214,16 @@ def report(
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.edition import newest_runs, publish_report
+    from lab.showing_damage import note_damaged
 
     if lang not in ("en", "ja", "all"):
         raise LabError(f"--lang is en, ja or all, got '{lang}'")
     store = open_store(runs_dir)
     chosen = tuple(dict.fromkeys(run_ids)) if run_ids else newest_runs(store)
+    if not run_ids:
+        note_damaged(store, err, "left out of this report")
     if not chosen:
-        raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
+        raise LabError(f"no whole, measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
@@ -276,10 +279,12 @@ def gate(
     from lab.evidence import open_store
     from lab.publish.gate import look_through
     from lab.publish.private import facts_of_files, private_facts
+    from lab.showing_damage import note_damaged
 
     store = open_store(runs_dir)
     run_ids = store.run_ids()
     facts = private_facts(store, run_ids, facts_of_files(private or ()))
+    note_damaged(store, err, "what these know is not looked for to the end")
     looked = look_through(paths, facts)
     for finding in looked.findings:
         out.print(f"{finding}", markup=False, soft_wrap=True)
@@ -316,11 +321,13 @@ def publish(
     from lab.publish.weekly import Pages, only_one, publish_week
     from lab.report.apart import apart
     from lab.showing import describe_edition
+    from lab.showing_damage import note_damaged
 
     file, now = params or PUBLISH_FILE, datetime.now(UTC)
     found = read_publish_file(file)
     wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
-    target = folder or PARAMS_FOLDER.parent / "reports"
+    target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
+    note_damaged(store, err, "left out of this edition")
     build = apart("lab.report.build:build_pages")
     pages = Pages(
         match=lambda runs, contrasts: build(runs, contrasts=contrasts),
@@ -331,9 +338,7 @@ def publish(
         if not alone:
             out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
             return
-        done = publish_week(
-            open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
-        )
+        done = publish_week(store, found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run)
     describe_edition(done, target, dry_run, out)
     _say_who(target / path_of(done.edition.name), target)
 
@@ -444,13 +449,14 @@ def runs(runs_dir: RunsDir = None) -> None:
         except EvidenceError as problem:
             table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
             continue
-        damage = store.verify(run_id) if status.ended_at else ()
-        note = f"damaged: {damage[0]}" if damage else (status.reason or "").partition("\n")[0][:60]
+        damage = store.damage(run_id)
+        note = damage[0] if damage else (status.reason or "").partition("\n")[0][:60]
         if status.replaces:
             note = f"replaces {status.replaces} {note}"
+        note = "; ".join(filter(None, (note, status.clock_note)))
         table.add_row(
             run_id,
-            status.state,
+            "damaged" if damage else status.state,
             spec.table,
             escape(f"{spec.engine} / {spec.profile.name}"),
             status.plan,
@@ -466,9 +472,8 @@ def runs(runs_dir: RunsDir = None) -> None:
         except EvidenceError as problem:
             table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
             continue
-        damage = store.verify(run_id)
         when = f"{record.imported_at:%Y-%m-%d %H:%M:%S}"
-        note = f"damaged: {damage[0]}" if damage else f"imported then; {record.source.tool} {record.source.file}"
+        note = f"imported then; {record.source.tool} {record.source.file}"
         table.add_row(run_id, "imported", "", escape(short_words(record).partition(" (")[0]), "", when, escape(note))
     if not table.row_count:
         out.print(f"no runs in {store.root}. Next: lab run params/harness-check.yaml", soft_wrap=True)
@@ -481,6 +486,7 @@ def show(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: Run
     """Show one run: what was meant, what happened, what it gave."""
     from lab.evidence import open_store
     from lab.showing import describe_run
+    from lab.showing_damage import describe_rest
 
     store = open_store(runs_dir)
     if store.is_imported(run_id):
@@ -489,16 +495,31 @@ def show(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: Run
 
         describe_imported(read_imported(store, run_id), store.verify(run_id), out)
         return
+    if store.damage(run_id):
+        describe_rest(store, run_id, out)
     describe_run(store, run_id, out)
 
 
 @app.command()
-def verify(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: RunsDir = None) -> None:
-    """Check a bundle against its manifest, file by file."""
+def verify(
+    run_id: Annotated[str | None, typer.Argument(metavar="[RUN_ID]")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Check every bundle, imported ones too")] = False,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Check bundles against their manifests, file by file; name what is damaged, and how.
+
+    Exit code 0: nothing is damaged; 2: something is, or the question could not be asked.
+    """
     from lab.errors import EvidenceDamaged
     from lab.evidence import open_store
+    from lab.showing_damage import describe_all
 
     store = open_store(runs_dir)
+    if everything == (run_id is not None):
+        raise LabError("name a run, or --all for every one", "lab verify --all")
+    if run_id is None:
+        describe_all(store, out)
+        return
     problems = store.verify(run_id)
     if problems:
         raise EvidenceDamaged(

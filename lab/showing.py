@@ -195,8 +195,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
 
     fact("run_id", f"{run_id}  ({store.path(run_id)})")
     fact("state", f"{status.state}" + (f": {status.reason}" if status.reason else f", step {status.step}"))
-    if damage := store.verify(run_id) if status.ended_at else ():
-        fact("damaged", "; ".join(damage))
+    if status.clock_note:
+        fact("clock", status.clock_note)
     if status.replaces:
         fact("replaces", status.replaces)
     fact("spec", f"{spec.spec_digest}, match {status.match_id}, plan {status.plan}")
