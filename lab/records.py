@@ -8,6 +8,7 @@ the level unless a field says otherwise. Missing is None with a reason, never 0.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -116,10 +117,10 @@ class RequestRecord(Frozen):
             raise ValueError(f"{len(self.chunk_s)} arrivals but {len(self.chunk_kind)} kinds")
         return self
 
-    @property
+    @cached_property
     def token_s(self) -> tuple[float, ...]:
         """Arrivals of the chunks that carried tokens."""
-        return tuple(t for t, kind in zip(self.chunk_s, self.chunk_kind, strict=True) if kind.bears_token)
+        return tuple(t for t, kind in zip(self.chunk_s, self.chunk_kind, strict=True) if kind in _TOKEN_KINDS)
 
 
 class Summary(Frozen):

@@ -56,12 +56,9 @@ def chunk_gap_s(record: RequestRecord) -> tuple[float, ...]:
 
 def e2e_latency_s(record: RequestRecord) -> tuple[float, ...]:
     """Send to the last chunk that carries a token or the finish reason."""
-    last = [
-        at_s
-        for at_s, kind in zip(record.chunk_s, record.chunk_kind, strict=True)
-        if kind.bears_token or kind is ChunkKind.FINISH
-    ]
-    return (last[-1] - record.send_s,) if last else ()
+    backwards = zip(reversed(record.chunk_s), reversed(record.chunk_kind), strict=True)
+    last = next((at_s for at_s, kind in backwards if kind.bears_token or kind is ChunkKind.FINISH), None)
+    return () if last is None else (last - record.send_s,)
 
 
 def ttft_intended_s(record: RequestRecord) -> tuple[float, ...]:

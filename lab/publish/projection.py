@@ -50,7 +50,13 @@ DIGITS = 4
 GradeReason = Literal["no-gpu-seen", "engine-not-seen-on-gpu", "attached-elsewhere", "nvml", "generated", "imported"]
 
 
-def project(store: EvidenceStore, run_id: str, until: datetime | None = None, namer: Namer | None = None) -> PublicRun:
+def project(
+    store: EvidenceStore,
+    run_id: str,
+    until: datetime | None = None,
+    namer: Namer | None = None,
+    launches: LaunchTally | None = None,
+) -> PublicRun:
     """The public evidence of one measured, whole run.
 
     Args:
@@ -58,6 +64,7 @@ def project(store: EvidenceStore, run_id: str, until: datetime | None = None, na
         run_id: the run.
         until: launches of its spec are counted up to this moment; None counts all.
         namer: what may be said of models and machines; None: as params/publish.yaml says.
+        launches: how the launches of its spec went, where that is known already; None: they are counted.
 
     Raises:
         EvidenceError: the run is not measured, or its bundle is damaged: it cannot carry a report.
@@ -74,7 +81,8 @@ def project(store: EvidenceStore, run_id: str, until: datetime | None = None, na
     if record.environment is None or record.launch is None or record.preparation is None:
         raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
     try:
-        return _public(record, record.manifest_sha256, store.launches(run_id, until), namer or open_namer())
+        tally = launches or store.launches(run_id, until)
+        return _public(record, record.manifest_sha256, tally, namer or open_namer())
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
