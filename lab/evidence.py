@@ -53,6 +53,7 @@ from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.engine_series import engine_series
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
 from lab.metrics.launches import tally
@@ -67,6 +68,7 @@ from lab.records import (
     Certificate,
     Effective,
     Emission,
+    EngineSeries,
     EngineUse,
     GpuSample,
     GpuUse,
@@ -219,6 +221,8 @@ class RunRecord(Frozen):
     host_use: HostUse | None
     gpu_use: GpuUse | None
     engine_use: EngineUse | None
+    engine_series: EngineSeries | None
+    """What its counters said over time; None: it exposes none of them."""
     ceilings: RunCeilings | None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
     not_supported: Name | None
@@ -490,15 +494,17 @@ class EvidenceStore:
             host=self._rows(run_id, "host.parquet", HostSample),
             gpu=self._rows(run_id, "gpu.parquet", GpuSample),
         )
+        begin_s = min((record.send_s for record in records if not record.warmup), default=0.0)
         levels = tuple(
-            _level(spec, rung, of_level, schemas, certificate, around)
+            _level(spec, rung, of_level, schemas, certificate, around, begin_s)
             for level, rung in enumerate(spec.workload.rungs)
             if (of_level := [record for record in records if record.level == level])
         )
         names = load.metric_names if load else {}
+        scraped = self._scraped(run_id, names)
         uses = (
             gpu_use(around.gpu),
-            engine_use(self._scraped(run_id, names), names),
+            engine_use(scraped, names),
         )
         hosts = host_use(
             around.host,
@@ -523,6 +529,7 @@ class EvidenceStore:
             host_use=hosts,
             gpu_use=uses[0],
             engine_use=uses[1],
+            engine_series=engine_series(scraped, names, around.zero_s + begin_s),
             ceilings=ceilings,
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
@@ -777,8 +784,9 @@ def _level(
     schemas: Mapping[str, dict[str, Any]],
     certificate: Certificate | None,
     around: Around,
+    begin_s: float,
 ) -> LevelResult:
-    """A level with what the records alone do not say: its schemas, the instrument it stands on, the machine."""
+    """A level with what its records alone do not say: its schemas, the instrument it stands on, the machine, when."""
     measured = [record for record in records if not record.warmup]
     level = measure_level(measured, rung, spec.workload.slo)
     span = span_of(measured, around.zero_s)
@@ -792,6 +800,7 @@ def _level(
             "concerns": level.concerns + tuple(concern for concern in about if concern is not None),
             "energy_j_per_output_token": energy_per_token(measured, span, around.gpu),
             "structured": classify(measured, schemas),
+            "began_s": min((record.send_s for record in measured), default=begin_s) - begin_s,
         }
     )
 

@@ -137,6 +137,10 @@ class Summary(Frozen):
     """Why the values are None; None when they are there."""
 
 
+QUANTILES = (0.0, 0.01, *(place / 20 for place in range(1, 20)), 0.99, 1.0)
+"""Shares at which a distribution is kept: its ends, every twentieth, and the hundredth next to each end."""
+
+
 class ConcernCode(StrEnum):
     """Why the numbers of a level are to be read with care."""
 
@@ -211,6 +215,10 @@ class LevelResult(Frozen):
     """Metrics of `lab.metrics.catalog` that have one value per request."""
     scalars: dict[str, float | None]
     """Metrics that have one value per level, for instance `output_tok_per_s`."""
+    quantiles: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """TTFT and TPOT over the successes at `QUANTILES`; one without a value is not in it."""
+    began_s: float | None = None
+    """First send, seconds after that of the first level; None: nobody set the levels side by side."""
     structured: dict[Structured, int] | None = None
     """Counts of requests that asked for JSON of a schema; None when none did."""
     energy_j_per_output_token: float | None = None
@@ -657,6 +665,26 @@ class EngineUse(Frozen):
     prompt_tokens: float | None
     generated_tokens: float | None
     """Counted by the engine, warm-up included."""
+
+
+MOST_POINTS = 120
+"""Most points of a series that is kept for a chart."""
+
+Points = Annotated[tuple[float | None, ...], Field(max_length=MOST_POINTS)]
+"""One value for each moment; None: it was not exposed at that one."""
+
+
+class EngineSeries(Frozen):
+    """What the engine's own counters said over a run, thinned for a chart."""
+
+    at_s: Annotated[tuple[float, ...], Field(max_length=MOST_POINTS)]
+    """Moments, seconds after the first send of the load; warm-up lies before it."""
+    running: Points | None
+    """Requests in work; None: not exposed. So are the two below."""
+    waiting: Points | None
+    """Requests that waited."""
+    kv_use: Points | None
+    """Share of the KV cache in use, 0 to 1."""
 
 
 class GpuUse(Frozen):

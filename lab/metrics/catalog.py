@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from lab.metrics.concerns import find_concerns
-from lab.metrics.stats import summarize
+from lab.metrics.stats import quantile_grid, summarize
 from lab.records import ChunkKind, LevelResult, Outcome, RequestRecord, Summary
 from lab.spec import Rung, Slo
 
@@ -157,6 +157,9 @@ PER_REQUEST: dict[str, tuple[Metric, Callable[[RequestRecord], tuple[float, ...]
 }
 """Metrics with values for each request; `LevelResult.metrics` holds their summaries over successes."""
 
+DISTRIBUTED = ("ttft_s", "tpot_s")
+"""Metrics whose whole distribution is kept, see `lab.records.QUANTILES`."""
+
 PER_LEVEL: dict[str, Metric] = {
     "output_tok_per_s": Metric(
         "output_tok_per_s",
@@ -260,6 +263,11 @@ def measure_level(records: Sequence[RequestRecord], rung: Rung, slo: Slo | None 
             "output_tok_per_s_whole": _token_rate(good, (begin, begin + whole_s)) if whole_s > 0 else None,
             "request_rps_whole": len(good) / whole_s if whole_s > 0 and good else None,
             "goodput_rps": None if slo is None else _goodput(good, window, slo),
+        },
+        quantiles={
+            name: quantile_grid(found)
+            for name in DISTRIBUTED
+            if (found := [value for record in good for value in PER_REQUEST[name][1](record)])
         },
         concerns=find_concerns(records, good, rung),
     )

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from lab.records import Summary
+from lab.records import QUANTILES, Summary
 
 
 def summarize(values: Sequence[float], reason: str = "no value was measured") -> Summary:
@@ -26,6 +26,11 @@ def summarize(values: Sequence[float], reason: str = "no value was measured") ->
     return Summary(
         n=len(values), mean=fmean(values), p50=p50, p90=p90, p99=p99, min=float(min(values)), max=float(max(values))
     )
+
+
+def quantile_grid(values: Sequence[float]) -> tuple[float, ...]:
+    """The quantiles at `QUANTILES`, interpolated as in `summarize`; at least one value."""
+    return tuple(float(q) for q in np.quantile(np.asarray(values, dtype=float), QUANTILES))
 
 
 def interval_over_launches(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
