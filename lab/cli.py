@@ -146,7 +146,7 @@ def plan(
             f"{w.name}: {lengths}, {exact}{w.output_tokens} out, {w.requests_per_level} requests {ladder_words(w)}",
         )
         asked = next(run for run in loaded.runs if run.group == group)
-        table.add_row("quality suite", suite_words(load_suite_of(asked)))
+        table.add_row("quality suite", suite_words(load_suite_of(asked, remembered=True)))
         table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))

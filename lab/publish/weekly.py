@@ -289,7 +289,12 @@ def _put(
     facts: Iterable[PrivateFact],
     dry_run: bool,
 ) -> None:
-    """Take everything through the gate, then put the edition in place as a whole and the indexes after it."""
+    """Take everything new through the gate, then put the edition in place as a whole and the indexes after it.
+
+    An index that lies there byte for byte is neither written nor looked at again: it gives nothing new away, and there
+    is one for each week of the archive.
+    """
+    indexes = {name: payload for name, payload in indexes.items() if not _lies(folder / name, payload)}
     where = None if dry_run else folder
     try:
         if where is not None:
@@ -305,9 +310,16 @@ def _put(
                 sync_folder((folder / at).parent)
             for name, payload in indexes.items():
                 path = folder / name
-                if not path.is_file() or path.read_bytes() != payload:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomically(path, payload)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, payload)
     except OSError as problem:
         step = storage_step(problem, str(folder))
         raise EvidenceError(f"{folder} could not be written: {problem.strerror}", step) from None
+
+
+def _lies(path: Path, payload: bytes) -> bool:
+    """Whether a file is there, byte for byte."""
+    try:
+        return path.read_bytes() == payload
+    except OSError:
+        return False
