@@ -331,22 +331,18 @@ def publish(
     from lab.params import PARAMS_FOLDER
     from lab.publish.archive import path_of
     from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
-    from lab.publish.weekly import Pages, only_one, publish_week
-    from lab.report.apart import apart
+    from lab.publish.weekly import only_one, publish_week
+    from lab.report.edition import edition_pages, rules_of
     from lab.showing import describe_edition
     from lab.showing_damage import note_damaged
 
     file, now = params or PUBLISH_FILE, datetime.now(UTC)
     found = read_publish_file(file)
-    wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
+    folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
+    wanted = wanted_matches(found, folder_of_params)
+    pages = edition_pages(rules_of(wanted, folder_of_params))
     target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
     note_damaged(store, err, "left out of this edition")
-    build = apart("lab.report.build:build_pages")
-    pages = Pages(
-        match=lambda runs, contrasts: build(runs, contrasts=contrasts),
-        front=apart("lab.report.weekly:front_pages"),
-        archive=apart("lab.report.weekly:archive_pages"),
-    )
     with only_one(target) as alone:
         if not alone:
             out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)

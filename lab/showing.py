@@ -528,7 +528,7 @@ def describe_edition(done: Published, folder: Path, dry_run: bool, out: Console)
     """What one call of `lab publish` did, what changed, and where a withdrawn run still stands."""
     from lab.params import shown
     from lab.publish.archive import path_of
-    from lab.report.weekly import correction_words, news_words
+    from lab.report.weekly import changes_words, correction_words
 
     t, edition = messages(LANG), done.edition
     at = shown(folder / path_of(edition.name))
@@ -538,7 +538,7 @@ def describe_edition(done: Published, folder: Path, dry_run: bool, out: Console)
         out.print(f"{at}: {'would be published, nothing was written' if dry_run else 'published'}", soft_wrap=True)
         for sentence in correction_words(edition.correction, t) if edition.correction else ():
             out.print(escape(f"  correction: {sentence}"), soft_wrap=True)
-        for sentence in news_words(edition.news, t):
+        for sentence in changes_words(edition, t):
             out.print(escape(f"  {sentence}"), soft_wrap=True)
     states = Counter(cell.state for match in edition.matches for cell in match.cells)
     counted = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))

@@ -24,6 +24,8 @@ from lab.imports.ceilings import Gap, ImportedCeilings
 from lab.imports.record import Counts, Republish
 from lab.limits import Above, RunCeilings, Sum
 from lab.match import Kind, Result, Topic
+from lab.publish.changes import How as ChangedHow
+from lab.publish.decisions import Change
 from lab.publish.evidence import PublicPreparation, PublicRun
 from lab.quality.coverage import NoVerdict
 from lab.quality.paired import NonInferiority
@@ -135,6 +137,8 @@ def families() -> set[str]:
     }
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
+    keys |= {f"history-{kind}" for kind in choices(Change, "kind")}
+    keys |= {f"beside-{how}" for how in get_args(ChangedHow)}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys
