@@ -10,15 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.betray import Finding, Unknown
-from lab.hardware import read_hardware
 from lab.imports import Kept
-from lab.imports.record import ImportedRecord, ImportedScore
-from lab.limits import Totals
-from lab.metrics.ceilings import bytes_at_most
-from lab.metrics.sums import add_up
+from lab.imports.ceilings import ImportedCeilings
+from lab.imports.record import ImportedRecord
 from lab.params import OpenQuestion
 from lab.report.betrayed import finding_lines, headline, letters, unknown_lines
-from lab.report.messages import messages
+from lab.report.imported import counted_words, definition
+from lab.report.imported_ceilings import imported_ceiling_facts, imported_level_facts
+from lab.report.imported_scores import SCORE_TITLES, asked_words, score_cells
+from lab.report.messages import Messages, messages
 
 LICENCE_WORDS = {
     "yes": "may be shown to others",
@@ -43,64 +43,90 @@ def describe_kept(kept: Sequence[Kept], out: Console) -> None:
     out.print(Text(f"grade imported: no claim until measured again. Next: lab match {' '.join(new)}"), soft_wrap=True)
 
 
-def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Console) -> None:
-    """One record: where it comes from, what it says, what it does not say."""
-    source = record.source
+def describe_imported(
+    record: ImportedRecord, bounds: ImportedCeilings, damage: Sequence[str], lang: str, out: Console
+) -> None:
+    """One record: where it comes from, what it says, what bounds it, what it does not say."""
+    t, source = messages(lang), record.source
+    nothing = t("value-not-recorded")
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    rows = {
-        "run_id": f"{record.run_id}, grade imported: measured by others, no claim until measured again here",
-        "damaged": "; ".join(damage),
-        "file": f"{source.file}, {source.size_bytes:,} bytes, sha256 {source.sha256}",
-        "with it": "; ".join(f"{one.file}, {one.size_bytes:,} bytes, sha256 {one.sha256[:12]}…" for one in source.also),
-        "tool": f"{source.tool} {source.tool_version or '(version not recorded)'}, importer {source.importer_version}",
-        "licence": f"{source.licence or '—'}: {LICENCE_WORDS[source.republish]}",
-        "credit": source.credit or "",
-        "engine": _named(record),
-        "model": ", ".join(
-            word or f"{name} not recorded"
-            for name, word in (
-                ("model", record.model.name),
-                ("revision", record.model.revision),
-                ("quantization", record.model.quantization),
-            )
-        ),
-        "machine": record.machine.name or "not recorded",
-        "incomplete": record.incomplete or "",
-        "asked": _asked(record),
-        "load": ", ".join(
-            f"{name} {value}" for name, value in record.load.model_dump(exclude_none=True).items() if value != ""
-        )
-        or "not recorded",
-        "counted": ", ".join(f"{name} {value:g}" for name, value in record.counts.model_dump(exclude_none=True).items())
-        or "nothing",
-        "drafts": "not recorded"
-        if record.speculation is None
-        else f"{record.speculation.method} {record.speculation.tokens or ''}".strip(),
-        "adds up": _sums(record),
-        "ceiling": _ceiling(record),
-        "noted": _notes(record),
-        "not read": ", ".join(record.unread),
-        "not recorded": ", ".join(_missing(record)),
-    }
+    facts.add_column(no_wrap=True)
+    facts.add_column(overflow="fold")
     timed = bool(record.metrics or record.requests or not record.scores)
+    rows = {
+        t("shown-run"): t("shown-grade", run=record.run_id),
+        t("shown-damaged"): "; ".join(damage),
+        t("shown-file"): t("shown-bytes", file=source.file, bytes=f"{source.size_bytes:,}", sha256=source.sha256),
+        t("shown-also"): "\n".join(
+            t("shown-bytes", file=one.file, bytes=f"{one.size_bytes:,}", sha256=one.sha256) for one in source.also
+        ),
+        t("imported-tool"): t(
+            "shown-tool",
+            tool=source.tool,
+            version=source.tool_version or nothing,
+            importer=str(source.importer_version),
+        ),
+        t("imported-licence"): t(
+            f"licence-{source.republish}", licence=source.licence or "—", credit=source.credit or "—"
+        ),
+        t("imported-engine"): " ".join(
+            filter(None, (record.engine.name, record.engine.version or record.engine.commit))
+        )
+        or nothing,
+        t("imported-model"): " / ".join(
+            word or nothing for word in (record.model.name, record.model.revision, record.model.quantization)
+        ),
+        t("imported-machine"): record.machine.name or nothing,
+        t("shown-incomplete"): t(f"incomplete-{record.incomplete}") if record.incomplete else "",
+        t("shown-asked"): asked_words(record.score_path, t),
+        **(_load_rows(record, bounds, t) if timed else {}),
+        t("shown-unread"): ", ".join(record.unread),
+        t("shown-missing"): ", ".join(_missing(record)),
+    }
     for name, words in rows.items():
-        if words and (timed or name not in _OF_A_LOAD):
+        if words:
             facts.add_row(name, Text(words))
     wide = Console(file=out.file, width=max(out.width, 150), highlight=False)
     wide.print(facts)
     if record.scores:
-        wide.print(_scores(record))
+        wide.print(_scores(record, t))
     if not timed:
         return
-    table = Table("metric", "unit", "values", "definition", box=None, padding=(0, 2, 0, 0))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("imported-metric", "shown-unit", "imported-values", "imported-definition"):
+        table.add_column(t(title), overflow="fold")
     for name, group in groupby(record.metrics, key=lambda metric: metric.name):
         metrics = tuple(group)
         values = ", ".join(f"{metric.statistic or ''} {metric.value:.4g}".strip() for metric in metrics)
-        differs = metrics[0].differs
-        table.add_row(
-            name, metrics[0].unit, values, Text("the lab's" if differs is None else f"not the lab's: {differs}")
-        )
+        said = definition(metrics[0], t)
+        ours = metrics[0].differs is None
+        table.add_row(name, metrics[0].unit, values, Text(said if ours else t("shown-not-ours", definition=said)))
     wide.print(table)
+
+
+def _load_rows(record: ImportedRecord, bounds: ImportedCeilings, t: Messages) -> dict[str, str]:
+    """What a record says of its load; one that holds nothing but scores says nothing."""
+    nothing, drafts = t("value-not-recorded"), record.speculation
+    return {
+        t("imported-workload"): ", ".join(
+            f"{name} {value}" for name, value in record.load.model_dump(exclude_none=True).items() if value != ""
+        )
+        or nothing,
+        t("imported-counted"): counted_words(record.counts, t) or nothing,
+        t("shown-drafts"): nothing if drafts is None else f"{drafts.method} {drafts.tokens or ''}".strip(),
+        **dict(imported_level_facts(bounds, t)),
+        **dict(imported_ceiling_facts(bounds, t)),
+    }
+
+
+def _scores(record: ImportedRecord, t: Messages) -> Table:
+    """Every score with what it depends on."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in SCORE_TITLES:
+        table.add_column(t(f"score-{title}"), overflow="fold")
+    for one in record.scores:
+        table.add_row(*map(Text, score_cells(one, t)))
+    return table
 
 
 def describe_betrayed(
@@ -134,56 +160,9 @@ def describe_questions(path: str, asked: Sequence[OpenQuestion], out: Console) -
         out.print(Text(f"  line {one.line}, {one.key}: {one.words}"), soft_wrap=True)
 
 
-def _sums(record: ImportedRecord) -> str:
-    """Which of the stated rates follow from the stated totals."""
-    counts = record.counts
-    totals = Totals(
-        requests=counts.requests,
-        succeeded=counts.succeeded,
-        failed=counts.failed,
-        input_tokens=counts.input_tokens,
-        output_tokens=counts.output_tokens,
-        duration_s=counts.duration_s,
-        request_rps=record.metric("request_rps_whole", None),
-        output_tok_per_s=record.metric("output_tok_per_s_whole", None),
-    )
-    said = (
-        f"{one.name} yes" if one.agrees else f"{one.name} no: {one.stated:.4g} stated, {one.follows:.4g} follows"
-        for one in add_up(totals)
-    )
-    return ", ".join(said) or "the file states no totals that could be held against each other"
-
-
-def _ceiling(record: ImportedRecord) -> str:
-    """Why there is no ceiling, and what its speed says of the bytes that were read all the same."""
-    if record.machine.name is None:
-        return "no ceiling: the file names no accelerator"
-    row = read_hardware().find(record.machine.name)
-    if row is None:
-        return "no ceiling: its accelerator is not in params/hardware.yaml"
-    words = "no ceiling: the shape of its weights is not recorded"
-    tpot = next(
-        (one for one in record.metrics if one.statistic == "p50" and one.unit == "s" and one.name.endswith(_TPOT)), None
-    )
-    if tpot is None or tpot.value <= 0:
-        return words
-    gb_s = row.memory_bandwidth_gb_s * (record.machine.accelerators or 1)
-    return (
-        f"{words}; {gb_s:g} GB/s over its {tpot.name} p50 read at most {bytes_at_most(gb_s, tpot.value) / 1e9:.3g} GB "
-        f"a token: weights that are larger need drafting, or the speed is not plausible ({row.source})"
-    )
-
-
-_TPOT = ("tpot", "tpot_s")
-_OF_A_LOAD = ("load", "counted", "drafts", "adds up", "ceiling")
-"""What a record that holds nothing but scores has none of."""
-
-TEMPLATE_WORDS = {
-    "by-the-server": "chat template applied by the server, not seen",
-    "by-the-tool": "chat template applied by the tool",
-    "none": "no chat template",
-    "not-recorded": "chat template not recorded",
-}
+def short_words(record: ImportedRecord) -> str:
+    """A record in a few words: engine, tool, file."""
+    return f"{_named(record)} ({record.source.tool}, {record.source.file})"
 
 
 def _numbers(record: ImportedRecord) -> str:
@@ -197,72 +176,6 @@ def _numbers(record: ImportedRecord) -> str:
         f"{ours} numbers by the lab's definition, {len(record.metrics) - ours} under the tool's own name; "
         f"unit {units[record.source.units]}"
     )
-
-
-def _notes(record: ImportedRecord, most: int = 3, letters: int = 160) -> str:
-    """The first notes of the file, and how many there are."""
-    shown = [" ".join(note.split()) for note in record.notes[:most]]
-    shown = [f"{note[:letters]}…" if len(note) > letters else note for note in shown]
-    return "; ".join([*shown, *([f"{len(record.notes) - most} more"] if len(record.notes) > most else [])])
-
-
-def _asked(record: ImportedRecord) -> str:
-    """How the questions of a quality record reached the model; empty without scores."""
-    path = record.score_path
-    if path is None:
-        return ""
-    sha = f" ({path.chat_template_sha256[:12]}…)" if path.chat_template_sha256 else ""
-    system = {True: "a system instruction", False: "no system instruction", None: "system instruction not recorded"}
-    turns = {True: "examples as turns", False: "examples in one message", None: "turns of examples not recorded"}
-    words = [
-        f"through {path.model_class or 'a model class that is not recorded'}",
-        TEMPLATE_WORDS[path.chat_template] + sha,
-        system[path.system_instruction],
-        turns[path.fewshot_as_multiturn],
-        "in flight: " + ("not recorded" if path.concurrency is None else str(path.concurrency)),
-        "all items" if path.limit is None else f"limit {path.limit:g}",
-    ]
-    return ", ".join([*words, *([f"generation {path.generation}"] if path.generation else [])])
-
-
-def _scores(record: ImportedRecord) -> Table:
-    titles = ("task", "version", "filter", "metric", "score", "stderr", "n", "few-shot", "samples")
-    table = Table(*titles, box=None, padding=(0, 2, 0, 0))
-    for one in record.scores:
-        direction = {True: " ↑", False: " ↓", None: ""}[one.higher_is_better]
-        of = f" of {one.n_original}" if one.n_original not in (None, one.n) else ""
-        cells = (
-            one.task,
-            one.version or "not recorded",
-            one.filter or "none",
-            f"{one.metric}{direction}",
-            f"{one.value:.4g}",
-            "not stated" if one.stderr is None else f"{one.stderr:.4g}",
-            "not recorded" if one.n is None else f"{one.n}{of}",
-            "not recorded" if one.fewshot is None else str(one.fewshot),
-            _samples(one),
-        )
-        table.add_row(*map(Text, cells))
-    return table
-
-
-def _samples(one: ImportedScore) -> str:
-    """What the samples say beside a score: rows, whether their mean is the score, and answers scored blindly."""
-    tally = one.samples
-    if tally is None:
-        return "not in the folder"
-    words = [f"{tally.rows} rows" + ("" if one.n in (None, tally.rows) else f", not {one.n}")]
-    if tally.mean is not None:
-        agrees = abs(tally.mean - one.value) <= 1e-6 * max(1.0, abs(one.value))
-        words.append("their mean is the score" if agrees else f"their mean is {tally.mean:.4g}")
-    words += [f"{count} {what}" for count, what in ((tally.empty, "empty"), (tally.not_extracted, "with nothing "
-              "extracted"), (tally.all_zero, "with every likelihood 0")) if count]  # fmt: skip
-    return ", ".join(words)
-
-
-def short_words(record: ImportedRecord) -> str:
-    """A record in a few words: engine, tool, file."""
-    return f"{_named(record)} ({record.source.tool}, {record.source.file})"
 
 
 def _named(record: ImportedRecord) -> str:

@@ -48,33 +48,55 @@ VERSION = 1
 FOLDER = "profile_export_aiperf.json"
 """The summary, whose name may have been changed with --profile-export-prefix."""
 
-BEFORE = "from before a connection is taken: the lab counts from the moment the request is handed to the socket"
-TIMES = {
-    "time_to_first_token": f"the same event, counted {BEFORE}",
-    "time_to_first_output_token": f"the first token that is no reasoning, counted {BEFORE}",
-    "time_to_second_token": "from the first chunk with a token to the second; the lab has no such metric",
-    "request_latency": f"to the last chunk with a token, the finish chunk left out; counted {BEFORE}",
-    "inter_token_latency": "(last token − first token) / (n − 1) of each request, as the lab's tpot_s, but ",
-    "inter_chunk_latency": None,
-}
-"""Times, and how each differs from the lab's; None: gaps between chunks with a token, pooled, are the lab's."""
+BEFORE = "counted from before a connection is taken; the lab counts from the hand-over to the socket"
+CLIENT = "tokens counted by the client's tokenizer, without the chat template"
+ITL = "(last token − first token) / (n − 1) of each request, as the lab's tpot_s, but "
+SAID: dict[str, tuple[str, ...]] = {
+    "time_to_first_token": (f"the same event, {BEFORE}",),
+    "time_to_first_output_token": (f"the first token that is no reasoning, {BEFORE}",),
+    "time_to_second_token": ("from the first chunk with a token to the second; the lab has no such metric",),
+    "request_latency": (f"to the last chunk with a token, the finish chunk left out; {BEFORE}",),
+    "inter_token_latency": (
+        f"{ITL}n is of the client's tokenizer",
+        f"{ITL}the tokens of the first chunk are subtracted, not one",
+        f"{ITL}0 for an answer that came at once",
+    ),
+    "request_throughput": ("as the lab's request_rps_whole, but what fails after the last success is outside",),
+    "output_token_throughput": (CLIENT, "as the lab's output_tok_per_s_whole, but failures after the last success "
+                                "are outside"),
+    "output_token_throughput_per_user": ("1 / inter_token_latency of each request",),
+    "e2e_output_token_throughput": ("output tokens / latency of each request",),
+    "prefill_throughput_per_user": ("prompt tokens / TTFT of each request: waiting counts as prefill",),
+    "goodput": ("over the whole run and against this tool's own times",),
+    "effective_concurrency": ("requests in flight, weighted by time; the lab reports what was asked",),
+    "input_sequence_length": (CLIENT, "tokens of a prompt as the server counts them"),
+    "output_sequence_length": (CLIENT, "tokens of an answer as the server counts them"),
+}  # fmt: skip
+"""How each metric differs from the lab's, in one way or, by how it was measured, in several."""
+
+TIMES = (
+    "time_to_first_token",
+    "time_to_first_output_token",
+    "time_to_second_token",
+    "request_latency",
+    "inter_token_latency",
+    "inter_chunk_latency",
+)
+"""Times; gaps between chunks with a token, pooled, are the lab's chunk_gap_s."""
 
 RATES = {
-    "request_throughput": ("request_rps_whole", "req/s", "a request that failed after the last success is outside"),
-    "output_token_throughput": ("output_tok_per_s_whole", "tok/s", ""),
-    "output_token_throughput_per_user": (None, "tok/s", "1 / inter_token_latency of each request"),
-    "e2e_output_token_throughput": (None, "tok/s", "output tokens / latency of each request"),
-    "total_token_throughput": (None, "tok/s", "prompt and output tokens added; the lab never adds them"),
-    "prefill_throughput_per_user": (None, "tok/s", "prompt tokens / TTFT of each request: waiting counts as prefill"),
-    "goodput": (None, "req/s", "over the whole run and against this tool's own times"),
-    "effective_concurrency": (None, "requests", "requests in flight, weighted by time; the lab reports what was asked"),
-    "input_sequence_length": (None, "tokens", "of a prompt"),
-    "output_sequence_length": (None, "tokens", "of an answer"),
-    "error_isl": (None, "tokens", "of prompts that failed"),
+    "request_throughput": "req/s",
+    "output_token_throughput": "tok/s",
+    "output_token_throughput_per_user": "tok/s",
+    "e2e_output_token_throughput": "tok/s",
+    "prefill_throughput_per_user": "tok/s",
+    "goodput": "req/s",
+    "effective_concurrency": "requests",
+    "input_sequence_length": "tokens",
+    "output_sequence_length": "tokens",
 }
-"""Rates and lengths: the lab's name where the formula can be the lab's, the unit, how it differs."""
+"""Rates and lengths, and their units."""
 
-CLIENT_TOKENS = "tokens counted by the client's tokenizer, without the chat template"
 STATISTICS = {
     "avg": "mean", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "min": "min", "max": "max", "std": "std",
 }  # fmt: skip
@@ -82,6 +104,7 @@ COUNTED = frozenset(
     {
         "request_count", "completed_request_count", "error_request_count", "benchmark_duration",
         "total_usage_prompt_tokens", "total_usage_completion_tokens", "total_isl", "total_osl",
+        "total_output_tokens",
     }
 )  # fmt: skip
 ABOUT = frozenset(
@@ -286,7 +309,7 @@ def _fields(result: Result, rows: _Rows, server: bool, unit: Unit | None) -> dic
         "metrics": tuple(_metrics(result, summary, server, counts.failed)),
         "requests": tuple(rows.kept),
         "pacing": rows.pacing(summary.time("inter_chunk_latency", "p50")),
-        "incomplete": "it was cancelled, or not every request came back" if cancelled else None,
+        "incomplete": "cancelled" if cancelled else None,
         "unread": tuple(
             key
             for key, value in result.items()
@@ -344,50 +367,48 @@ def _counts(result: Result, unit: Unit | None) -> Counts:
 
 
 def _metrics(result: Result, summary: _Summary, server: bool, failed: int | None) -> Iterator[ImportedMetric]:
-    for key, differs in TIMES.items():
-        ours = "chunk_gap_s" if differs is None else None
-        if key == "inter_token_latency":
-            differs, ours = _itl(part(result, key), part(part(result, "input_config"), "endpoint"), server)
-        for short, statistic in STATISTICS.items():
-            value = summary.time(key, short)
-            if value is not None:
-                name = ours or f"aiperf:{key}"
-                yield ImportedMetric(
-                    name=name, statistic=statistic, value=value, unit="s", key=f"{key}.{short}", differs=differs
-                )
-    for key, (own, unit, otherwise) in RATES.items():
+    endpoint = part(part(result, "input_config"), "endpoint")
+    for key in (*TIMES, *RATES):
         entry = part(result, key)
-        how: str | None = otherwise
-        if key == "request_throughput":
-            how = None if failed == 0 else otherwise
-        elif key == "output_token_throughput":
-            how = None if failed == 0 and server else CLIENT_TOKENS if not server else RATES["request_throughput"][2]
-        elif key.endswith("sequence_length"):
-            how = f"{otherwise}, as the server counts" if server else f"{otherwise}; {CLIENT_TOKENS}"
-        plain = all(number(entry, short) is None for short in STATISTICS if short != "avg")
+        name, differs = _definition(key, entry, endpoint, server=server, whole_run=failed == 0)
+        one = all(number(entry, short) is None for short in STATISTICS if short != "avg")
         for short, statistic in STATISTICS.items():
-            value = number(entry, short)
+            value = summary.time(key, short) if key in TIMES else number(entry, short)
             if value is not None:
                 yield ImportedMetric(
-                    name=own if own is not None and how is None else f"aiperf:{key}",
-                    statistic=None if plain else statistic,
+                    name=name or f"aiperf:{key}",
+                    statistic=None if one and key in RATES else statistic,
                     value=value,
-                    unit=unit,
+                    unit=RATES.get(key, "s"),
                     key=f"{key}.{short}",
-                    differs=how,
+                    differs=differs,
                 )
 
 
-def _itl(entry: Result, endpoint: Result, server: bool) -> tuple[str | None, str | None]:
-    """How the time of a token differs from the lab's tpot_s, and its name where it does not."""
-    said = TIMES["inter_token_latency"] or ""
-    if not server:
-        return f"{said}n is of the client's tokenizer", None
-    if flag(endpoint, "per_chunk_usage"):
-        return f"{said}the tokens of the first chunk are subtracted, not one", None
-    if not number(entry, "min"):
-        return f"{said}0 for an answer that came at once", None
-    return None, "tpot_s"
+def _definition(
+    key: str, entry: Result, endpoint: Result, *, server: bool, whole_run: bool
+) -> tuple[str | None, str | None]:
+    """The lab's name of a metric where the definition is the lab's, else how it differs.
+
+    Args:
+        key: of the metric.
+        entry: its values.
+        endpoint: how the server was asked.
+        server: whether tokens are counted by the server.
+        whole_run: whether nothing failed, so that the run ends with the last success.
+    """
+    if key == "inter_chunk_latency":
+        return "chunk_gap_s", None
+    said = SAID[key]
+    if key == "inter_token_latency":
+        if not server or flag(endpoint, "per_chunk_usage"):
+            return None, said[1 if server else 0]
+        return ("tpot_s", None) if number(entry, "min") else (None, said[2])
+    if key == "request_throughput":
+        return ("request_rps_whole", None) if whole_run else (None, said[0])
+    if key == "output_token_throughput" and server and whole_run:
+        return "output_tok_per_s_whole", None
+    return None, said[-1 if server else 0]
 
 
 def _load(config: Result, repeats: int | None) -> LoadStated:

@@ -44,7 +44,7 @@ from lab.params import shown
 VERSION = 1
 """Version of this importer."""
 
-WALL = "on the wall clock; before 0.8 the time to connect was inside"
+WALL = "on the wall clock; by version, the time to connect is inside"
 TIMES = {
     "time_to_first_token_ms": f"the same event as the lab's ttft_s, {WALL}",
     "time_to_first_output_token_ms": f"the first token that is no reasoning, {WALL}",
@@ -65,11 +65,24 @@ RATES = {
     "tokens_per_second": ("tok/s", "prompt and output tokens added; the lab never adds them"),
     "request_concurrency": ("requests", "requests in flight, weighted by time; the lab reports what was asked"),
     "output_tokens_per_iteration": ("tokens", "tokens of a chunk"),
-    "prompt_token_count": ("tokens", "of a prompt"),
-    "output_token_count": ("tokens", "of an answer"),
+    "prompt_token_count": ("tokens", "tokens of a prompt"),
+    "output_token_count": ("tokens", "tokens of an answer"),
     "request_goodput": ("req/s", "over the measured window and against this tool's own times"),
 }
 """Rates and lengths: the unit, and how each differs from what the lab has."""
+
+CLIENT = "tokens counted by the client's tokenizer"
+
+
+def _ways(key: str, differs: str) -> tuple[str, ...]:
+    """How a rate differs where the server counts tokens, and where the client does."""
+    return (differs, f"{differs}; {CLIENT}") if "token" in key else (differs,)
+
+
+SAID: dict[str, tuple[str, ...]] = {key: (differs,) for key, differs in TIMES.items()} | {
+    key: _ways(key, differs) for key, (_, differs) in RATES.items()
+}
+"""How each metric differs from the lab's, in one way or, by who counts tokens, in two."""
 
 STATISTICS = {"mean": "mean", "median": "p50", "min": "min", "max": "max", "std_dev": "std"}
 PERCENTILES = ("p90", "p95", "p99")
@@ -253,10 +266,8 @@ def _metrics(metrics: Result, ms: float, *, server: bool) -> Iterator[ImportedMe
             continue  # a time that is 0 throughout was not measured
         scale = ms if key.endswith("_ms") else 1.0
         yield from _statistics(spread, key, "s", scale, differs)
-    for key, (unit, differs) in RATES.items():
-        counted = "token" not in key or server
-        words = differs if counted else f"{differs}; tokens counted by the client's tokenizer"
-        yield from _statistics(_spread(metrics, key), key, unit, 1.0, words)
+    for key, (unit, _) in RATES.items():
+        yield from _statistics(_spread(metrics, key), key, unit, 1.0, SAID[key][0 if server else -1])
 
 
 def _statistics(spread: Result, key: str, unit: str, scale: float, differs: str) -> Iterator[ImportedMetric]:

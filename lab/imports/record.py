@@ -294,7 +294,7 @@ class ImportedRecord(Frozen):
     """Often a part of all: compare with `counts.requests`."""
     pacing: Pacing | None = None
     """None: the importer takes it from the file's own metrics."""
-    incomplete: str | None = None
+    incomplete: Literal["cancelled"] | None = None
     """Why the run did not come to its end, as the file says; None: it does not say so."""
     scores: tuple[ImportedScore, ...] = ()
     score_path: ScorePath | None = None
