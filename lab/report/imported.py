@@ -16,6 +16,7 @@ from lab.report.betrayed import field_name, headline, letters, title, unknown_li
 from lab.report.cells import table
 from lab.report.grid import Cell, Row, Table, Text, missing, words
 from lab.report.imported_ceilings import ceilings_of_imports, imported_ceiling_facts
+from lab.report.imported_scores import asked_words, scores_table
 from lab.report.messages import LANGS, Messages, messages, slug
 from lab.report.numbers import count, significant
 from lab.report.typeface import face_css
@@ -58,7 +59,8 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
             ((one.run_id, one.engine or t("value-not-recorded"), one.ceilings) for one in public.records), t
         ),
         bounds=[(one.run_id, imported_ceiling_facts(one.ceilings, t)) for one in public.records],
-        numbers=[_numbers(one, t) for one in public.records],
+        numbers=[_numbers(one, t) for one in public.records if one.metrics or not one.scores],
+        scores=[(scores_table(one, t), asked_words(one.score_path, t)) for one in public.records if one.scores],
         kept_private=public.kept_private,
         digest=digest(public.model_dump(mode="json")),
         lab_versions=sorted({one.lab_version for one in public.records}),

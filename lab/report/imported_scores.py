@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from lab.imports.record import ImportedScore, SampleTally, ScorePath
+from lab.publish.imported import PublicImported
+from lab.report.cells import table
+from lab.report.grid import Row, Table, words
 from lab.report.messages import Messages
 from lab.report.numbers import count, significant
 
@@ -31,11 +34,18 @@ def score_cells(one: ImportedScore, t: Messages) -> tuple[str, ...]:
     )
 
 
+def scores_table(one: PublicImported, t: Messages) -> Table:
+    """The scores of one record."""
+    rows = [Row(cells=tuple(map(words, score_cells(score, t)))) for score in one.scores]
+    titles = [t(f"score-{title}") for title in SCORE_TITLES]
+    return table(f"scores-{one.run_id}", t("imported-scores", run=one.run_id), titles, rows, style="prose")
+
+
 def asked_words(path: ScorePath | None, t: Messages) -> str:
     """How the questions reached the model; empty without scores."""
     if path is None:
         return ""
-    words = [
+    said = [
         t("asked-through", model_class=path.model_class or t("value-not-recorded")),
         t(f"asked-template-{path.chat_template}"),
         t(f"asked-system-{_said(path.system_instruction)}"),
@@ -43,20 +53,20 @@ def asked_words(path: ScorePath | None, t: Messages) -> str:
         t("asked-streams", n="—" if path.concurrency is None else count(path.concurrency)),
         t("asked-all") if path.limit is None else t("asked-limit", limit=significant(path.limit)),
     ]
-    return t("list-separator").join(words)
+    return t("list-separator").join(said)
 
 
 def _samples(tally: SampleTally, one: ImportedScore, t: Messages) -> str:
-    words = [t("score-rows", n=count(tally.rows))]
+    said = [t("score-rows", n=count(tally.rows))]
     if one.n is not None and one.n != tally.rows:
-        words.append(t("score-rows-missing", n=count(one.n)))
+        said.append(t("score-rows-missing", n=count(one.n)))
     if tally.mean is not None:
         agrees = abs(tally.mean - one.value) <= AGREES * max(1.0, abs(one.value))
-        words.append(t("score-agrees") if agrees else t("score-disagrees", mean=significant(tally.mean)))
+        said.append(t("score-agrees") if agrees else t("score-disagrees", mean=significant(tally.mean)))
     for what, n in (("empty", tally.empty), ("not-extracted", tally.not_extracted), ("all-zero", tally.all_zero)):
         if n:
-            words.append(t(f"score-{what}", n=count(n)))
-    return t("list-separator").join(words)
+            said.append(t(f"score-{what}", n=count(n)))
+    return t("list-separator").join(said)
 
 
 def _said(value: bool | None) -> str:

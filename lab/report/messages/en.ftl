@@ -1349,6 +1349,7 @@ licence-yes = { $licence } ({ $credit }): may be shown to others
 licence-needs-credit = { $licence }: may be shown with a credit, and none is given: kept private (say it with --credit)
 licence-no = { $licence } ({ $credit }): not known to allow republication: kept private
 licence-not-stated = not stated ({ $licence }, { $credit }): kept private (say it with --licence)
+imported-scores = Scores of { $run }: compared with no other, as long as their path is not recorded
 shown-also = read with it
 shown-incomplete = incomplete
 incomplete-cancelled = the run was cancelled, or not every request came back

@@ -1324,6 +1324,7 @@ licence-yes = { $licence }（{ $credit }）：他者に見せてよい
 licence-needs-credit = { $licence }：クレジットを示せば見せてよいが、示されていないため非公開（--credit で指定する）
 licence-no = { $licence }（{ $credit }）：再公開を認めているか不明のため非公開
 licence-not-stated = 記載なし（{ $licence }、{ $credit }）：非公開（--licence で指定する）
+imported-scores = { $run } のスコア。経路が記録されていないかぎり、ほかのスコアとは比べない
 shown-also = 一緒に読んだファイル
 shown-incomplete = 未完了
 incomplete-cancelled = 計測が中止されたか、戻らなかったリクエストがある
