@@ -66,8 +66,6 @@ def _one_file(
                 results = tuple(read(result, unit) for result in documents.results)
             except ImportRefused as problem:
                 raise ImportRefused(f"{shown(file)}: {problem.what}", problem.next_step) from None
-            except ValidationError as problem:
-                raise _cannot_be_kept(file, problem) from None
             found.append(((documents.file,), results))
         return tuple(found)
 
@@ -128,7 +126,11 @@ def import_files(
     known = {_identity(one.source): one for one in all_imported(store)}
     found: list[tuple[tuple[FileRead, ...], ImportedRecord, bool]] = []
     for path in paths:
-        for files, results in importer.runs(path, unit):
+        try:
+            runs = importer.runs(path, unit)
+        except ValidationError as problem:
+            raise _cannot_be_kept(path, problem) from None
+        for files, results in runs:
             for number, fields in enumerate(results):
                 record = _record(tool, files, number, fields, licence, credit)
                 earlier = known.get(_identity(record.source))

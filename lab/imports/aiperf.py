@@ -269,7 +269,8 @@ def _prompts(folder: Path, files: list[FileRead]) -> dict[tuple[str, int], str]:
     def take(session: Any) -> None:
         if not isinstance(session, dict):
             return
-        for turn, payload in enumerate(session.get("payloads") or ()):
+        payloads = session.get("payloads")
+        for turn, payload in enumerate(payloads if isinstance(payloads, list) else ()):
             name = prompt_name(payload) if isinstance(payload, dict) else None
             if name is not None:
                 found[str(session.get("session_id")), turn] = name
@@ -355,7 +356,7 @@ def _counts(result: Result, unit: Unit | None) -> Counts:
             failed = sum(whole(one, "count") or 0 for one in mappings(result, "error_summary"))
     duration = part(result, "benchmark_duration")
     seconds = number(duration, "avg")
-    unit = None if duration.get("unit") in FACTORS else unit  # declared is the unit of latencies
+    unit = None if text(duration, "unit") in FACTORS else unit  # declared is the unit of latencies
     return Counts(
         requests=completed if completed is not None else _sum(succeeded, failed),
         succeeded=succeeded,

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from lab.conditions import Condition
 from lab.errors import ImportRefused
-from lab.imports.reading import FileRead, Result, flag, number, part, read_documents, read_lines, text, whole
+from lab.imports.reading import FileRead, Result, flag, is_finite, number, part, read_documents, read_lines, text, whole
 from lab.imports.record import (
     EngineStated,
     ImportedScore,
@@ -64,11 +64,11 @@ class _Tally:
 
     def take(self, line: Result) -> None:
         self.rows += 1
-        for metric in line.get("metrics") or ():
+        for metric in filter(_is_text, _list(line, "metrics")):
             value = line.get(metric)
-            good = isinstance(value, int | float) and not isinstance(value, bool)
-            self.values.setdefault(str(metric), []).append(float(value) if good and value is not None else None)
-        answers = [one[0] if isinstance(one, list) and one else one for one in line.get("resps") or ()]
+            good = isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
+            self.values.setdefault(metric, []).append(float(value) if good and value is not None else None)
+        answers = [one[0] if isinstance(one, list) and one else one for one in _list(line, "resps")]
         texts = [one for one in answers if one is None or isinstance(one, str)]
         likelihoods = [one[0] for one in answers if isinstance(one, list) and one]
         self.empty += bool(texts) and all(not (one or "").strip() for one in texts)
@@ -253,5 +253,15 @@ def _generation(given: Any) -> str | None:
 def _is_zero(value: Any) -> bool:
     try:
         return float(value) == 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _list(line: Result, key: str) -> list[Any]:
+    """A list under a key of a sample; empty where something else stands there."""
+    value = line.get(key)
+    return value if isinstance(value, list) else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from lab.imports.arguments import notes_of, settings_of, speculation_of, thinkin
 from lab.imports.licence import may_republish
 from lab.imports.reading import recognize
 from lab.imports.record import ImportedRecord
-from tests.imports.others_files import SECONDS, atlas_record, detailed, milliseconds, row, write
+from tests.imports.others_files import SECONDS, atlas_record, detailed, milliseconds, places, row, write
 
 TIMES = ("ttft", "tpot", "e2el")
 
@@ -273,11 +272,3 @@ def test_whatever_stands_in_a_file_is_kept_or_refused_and_never_a_crash(tmp_path
             else:
                 betray([trace_of_import(kept.record)])
     assert 50 < refused < 250
-
-
-def places(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place of a document, as its holder and its key."""
-    for key, value in list(node.items() if isinstance(node, dict) else enumerate(node)):
-        yield node, key
-        if isinstance(value, dict | list):
-            yield from places(value)
