@@ -631,8 +631,12 @@ def import_records(
     """Bring in what others measured: graded imported, private, without a claim, until it is measured again."""
     from lab.evidence import open_store
     from lab.imports import import_files
+    from lab.imports.reading import size_of
     from lab.showing_imported import describe_kept
 
+    for path in paths:
+        if (mib := size_of(path) / 2**20) >= 64:
+            err.print(f"{path}: {mib:,.0f} MiB; a gigabyte takes a minute or more", soft_wrap=True)
     kept = import_files(
         open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence, credit=credit
     )

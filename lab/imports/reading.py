@@ -85,6 +85,12 @@ def files_of(path: Path, kind: str) -> tuple[Path, ...]:
     return (path,)
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of the files right in a folder; 0 where neither is there."""
+    found = (path,) if path.is_file() else tuple(path.iterdir()) if path.is_dir() else ()
+    return sum(one.stat().st_size for one in found if one.is_file())
+
+
 def read_documents(
     path: Path, kind: str | None, shape: Shape | None = None, constant: Constant | None = None
 ) -> Documents:

@@ -51,7 +51,7 @@ def asked_words(path: ScorePath | None, t: Messages) -> str:
         t(f"asked-system-{_said(path.system_instruction)}"),
         t(f"asked-turns-{_said(path.fewshot_as_multiturn)}"),
         t("asked-streams", n="—" if path.concurrency is None else count(path.concurrency)),
-        t("asked-all") if path.limit is None else t("asked-limit", limit=significant(path.limit)),
+        t("asked-all") if path.limit is None else t("asked-limit", limit=count(path.limit)),
     ]
     return t("list-separator").join(said)
 
