@@ -63,7 +63,9 @@ def test_a_clock_that_says_no_unit_or_nothing_is_not_believed() -> None:
 
 
 def test_answers_are_found_whole_and_streamed_and_after_the_question() -> None:
-    whole = {"choices": [{"message": {"content": "hi", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}}]}
+    whole = {
+        "choices": [{"message": {"content": "hi", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}}]
+    }
     found = one({"body": BODY, "response": {"body": whole}})
     assert found.answer is not None and found.answer.startswith("hi") and found.uses_tools
     stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in (

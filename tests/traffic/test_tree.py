@@ -27,7 +27,7 @@ def test_prompts_that_begin_alike_share_what_they_begin_with() -> None:
 def test_the_tree_agrees_with_comparing_every_pair() -> None:
     chance = random.Random(5)
     tree, before = PrefixTree(), list[list[int]]()
-    for number in range(800):
+    for number in range(300):
         start = chance.choice(before)[: chance.randrange(12)] if before and chance.random() < 0.7 else []
         prompt = [*start, *(chance.randrange(3) for _ in range(chance.randrange(1, 12)))]
         met = tree.add(units(*prompt), number, float(number))
@@ -54,7 +54,12 @@ def test_a_full_tree_lets_go_of_what_was_touched_longest_ago_and_says_so() -> No
 
 def test_blocks_count_up_to_the_first_one_that_is_new() -> None:
     table = BlockTable(most=4)
-    assert [table.add(blocks, i, None).size for i, blocks in enumerate([(1, 2), (1, 3), (1, 3), (5, 3)])] == [0, 1, 2, 0]
+    assert [table.add(blocks, i, None).size for i, blocks in enumerate([(1, 2), (1, 3), (1, 3), (5, 3)])] == [
+        0,
+        1,
+        2,
+        0,
+    ]
     assert table.horizon is None
     table.add((8, 9), 4, None)
     assert table.horizon == 4
