@@ -156,7 +156,7 @@ def plan(
         table.add_row("quantization", f"weights {q.weights}, activations {q.activations}, KV cache {' / '.join(kv)}")
         table.add_row("context limit", f"{spec.context_limit} tokens")
         w = spec.workload
-        exact = "exactly " if w.exact_output else "up to "
+        exact = "exactly " if w.exact_output and w.content != "trace" else "up to "
         lengths = f"{w.input_tokens} tokens in ({w.shared_prefix_tokens} shared)" if w.input_tokens else w.content
         table.add_row(
             "workload",

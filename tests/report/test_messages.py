@@ -138,6 +138,7 @@ def families() -> set[str]:
     keys |= {f"traffic-by-{one}" for one in choices(Lengths, "counted_by")}
     keys |= {f"traffic-prefix-{level}" for level in choices(Prefixes, "level")}
     keys |= {f"traffic-why-{why}" for why in (*get_args(Unanswered), *get_args(NotMeasured))}
+    keys |= {f"traffic-{what}-alone" for what in ("input", "output")}
     keys |= {f"path-{what}-{source}" for what in ("overruled", "answered") for source in choices(Overruled, "source")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS

@@ -182,6 +182,16 @@ def test_the_shape_is_told_in_both_languages_and_ranks_nothing(tmp_path: Path, d
         assert "None" not in text and "{" not in text
 
 
+def test_a_memory_that_is_full_forgets_and_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, busy_log(400))
+    whole, small = (measure(path, encode_all=words, budget_bytes=size).shape.prefixes for size in (1 << 28, 150_000))
+    assert whole is not None and small is not None and small.horizon is not None
+    assert whole.horizon is None and small.share < whole.share
+    assert small.share > 0  # what is used all the time is kept
+    shown = "\n".join(shape_lines(measure(path, encode_all=words, budget_bytes=150_000).shape, messages("en")))
+    assert "The memory was full" in shown
+
+
 def test_an_interval_needs_as_many_requests_as_is_said() -> None:
     batches = Batches(1)
     for _ in range(LEAST_FOR_INTERVAL - 1):
