@@ -434,12 +434,15 @@ def explain(
 ) -> None:
     """Print, for each workload, the path through the decision in words, and what would change it."""
     from lab.explain.flips import explain as walk_all
+    from lab.explain.merging import measured_alone
     from lab.explain.public import of_store, read_public
     from lab.report.messages import messages
     from lab.report.path import read_rules, text_lines
 
     t = messages(lang)
     rules = read_rules(facts, decision)
+    for name in measured_alone(rules[1]) if len(facts) > 1 else ():
+        err.print(f"note: of workload {name} only measured facts are given: nobody states anything under this name")
     named = tuple(run_id for one in rules[1].workloads.values() for run_id in one.run_ids)
     wanted = tuple(dict.fromkeys(run_ids or named))
     if evidence is not None:

@@ -167,7 +167,10 @@ def _time(shape: Shape, t: Messages) -> Iterator[str]:
         if came.peak_to_mean is not None and came.peak_window_s is not None:
             yield t("traffic-peak", span=span(came.peak_window_s, t), ratio=significant(came.peak_to_mean))
         if came.dispersion:
-            parts = (f"{span(one.window_s, t)}: {significant(one.index)}" for one in came.dispersion)
+            parts = (
+                t("traffic-dispersion-part", span=span(one.window_s, t), index=significant(one.index))
+                for one in came.dispersion
+            )
             yield t("traffic-dispersion", parts=t("list-separator").join(parts))
         if came.ties:
             yield t("traffic-ties", n=count(came.ties), step=span(came.step_s or 0.0, t))

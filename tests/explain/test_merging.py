@@ -13,7 +13,7 @@ import lab.cli
 from lab.errors import ParamsError
 from lab.explain.decision import Decision, read_decision
 from lab.explain.facts import Entry, TeamFacts, read_facts
-from lab.explain.merging import merge
+from lab.explain.merging import measured_alone, merge
 from tests.explain.explain_examples import DECISION
 
 
@@ -113,6 +113,14 @@ def test_lab_explain_names_the_source_and_the_conflict(
     assert done.exit_code == 0, done.exception
     for sentence in sentences:
         assert sentence in done.stdout, sentence
+
+
+def test_measured_facts_under_another_name_than_the_team_uses_are_noticed(tmp_path: Path, decision: Decision) -> None:
+    team = file(tmp_path, "team", {"one_vendor": False})
+    log = file(tmp_path, "log", {"shared_prefix_share": measured(40, 38, 42)})
+    assert measured_alone(merged(decision, team, log)) == ()
+    log.write_text(log.read_text(encoding="utf-8").replace("agents", "agent"), encoding="utf-8")
+    assert measured_alone(merged(decision, team, log)) == ("agent",)
 
 
 def test_a_number_the_team_states_is_not_called_measured(tmp_path: Path, decision: Decision) -> None:

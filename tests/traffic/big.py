@@ -1,7 +1,7 @@
 """How fast a large file of traffic is read, and in how much memory: `python -m tests.traffic.big [--mb 1000]`.
 
 Not a test: it writes a file of that size into a temporary folder, reads it with `lab traffic` in a process of its own,
-and prints megabytes a second and the largest resident set.
+and prints megabytes a second, of the clock and of the CPU, and the largest resident set.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ import resource, sys
 sys.argv = ["lab", *sys.argv[1:]]
 import lab.cli
 lab.cli.app(standalone_mode=False)
-print("RSS", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print("USED", used.ru_maxrss, used.ru_utime + used.ru_stime, file=sys.stderr)
 """
 
 
@@ -81,8 +82,9 @@ def main() -> None:
                               capture_output=True, text=True, check=True)  # fmt: skip
         took = time.monotonic() - start
         print(done.stdout)
-        kib = int(done.stderr.rsplit("RSS", 1)[1])
-        print(f"{size / 1e6 / took:.1f} MB/s, {took:.0f} s, largest resident set {kib / 1024:,.0f} MiB")
+        kib, cpu_s = map(float, done.stderr.rsplit("USED", 1)[1].split())
+        print(f"{size / 1e6 / took:.1f} MB/s, {took:.0f} s, {cpu_s:.0f} s of CPU: {size / 1e6 / cpu_s:.1f} MB for each")
+        print(f"largest resident set {kib / 1024:,.0f} MiB")
 
 
 if __name__ == "__main__":

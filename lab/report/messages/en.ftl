@@ -1427,6 +1427,7 @@ traffic-time = Moments
 traffic-arrivals = { $rate } requests a second over { $span }; the gaps have a coefficient of variation of { $cv } (1 where arrivals know nothing of each other).
 traffic-peak = The fullest window of { $span } has { $ratio } times the arrivals of a mean one.
 traffic-dispersion = Index of dispersion, variance over mean of the arrivals in a window: { $parts }.
+traffic-dispersion-part = { $span }: { $index }
 traffic-ties = { $n } gaps are zero; the smallest other one is { $step }. Nothing finer can be seen.
 traffic-moments-more = Only the first { $n } moments were kept.
 traffic-in-flight = In flight, from recorded moments and durations: { $mean } on average, { $peak } at the most.

@@ -1392,6 +1392,7 @@ traffic-time = 時刻
 traffic-arrivals = { $span }にわたり毎秒 { $rate } リクエスト。到着間隔の変動係数は { $cv }（互いに無関係な到着なら 1）。
 traffic-peak = 最も混む { $span }の到着数は、平均の { $ratio } 倍です。
 traffic-dispersion = 分散指数（区間内の到着数の分散 ÷ 平均）：{ $parts }。
+traffic-dispersion-part = { $span }：{ $index }
 traffic-ties = 間隔 0 が { $n } 回あります。それ以外で最小の間隔は { $step }で、これより細かいことはわかりません。
 traffic-moments-more = 時刻は、はじめの { $n } 件だけを使いました。
 traffic-in-flight = 同時実行数（記録された時刻と所要時間から）：平均 { $mean }、最大 { $peak }。
