@@ -16,7 +16,10 @@ from zlib import crc32
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+import lab.cli as lab_cli
+from lab.errors import LabError
 from lab.evidence import EvidenceStore
 from lab.plan import load_plan
 from lab.records import Outcome
@@ -129,6 +132,14 @@ def test_a_trace_is_replayed_with_its_lengths_and_blocks(tmp_path: Path) -> None
     assert before.prefixes is not None and after.prefixes is not None and before.input is not None
     assert after.input is not None and after.input.histogram == before.input.histogram
     assert after.prefixes.share == pytest.approx(before.prefixes.share, abs=0.005)
+
+
+def test_a_workload_file_decides_the_whole_load() -> None:
+    arguments = ["bench", "http://127.0.0.1:1", "--model", "m", "--workload", "x.yaml", "--rate", "4", "--warmup", "1"]
+    done = CliRunner().invoke(lab_cli.app, arguments)
+    assert isinstance(done.exception, LabError) and "leave --rate, --warmup out" in str(done.exception)
+    done = CliRunner().invoke(lab_cli.app, arguments[:6])
+    assert isinstance(done.exception, LabError) and "x.yaml does not exist" in str(done.exception)
 
 
 def test_lab_run_drives_the_written_workload(tmp_path: Path, plan_folder: Path, store: EvidenceStore) -> None:
