@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -472,13 +472,27 @@ def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Wo
     if not isinstance(use, str):
         raise ParamsError(f"{where}: workload: a mapping needs 'use' with the name of a file of params/workloads/")
     path = folder / "workloads" / f"{use}.yaml"
-    fields = {"name": use} | read_mapping(path)
+    return read_workload(path, changed, where)
+
+
+def read_workload(path: Path, changed: Mapping[str, Any], where: str) -> tuple[Workload, Path | None]:
+    """A workload file and the file its prompts come from.
+
+    Args:
+        path: the workload file; its stem is the name.
+        changed: fields that are said elsewhere and hold instead.
+        where: the place of these, for sentences.
+
+    Raises:
+        ParamsError: something in it cannot be followed.
+    """
+    fields = {"name": path.stem} | read_mapping(path)
     place = shown(path)
     if changed:
         if changed.get("arrival", fields.get("arrival", "closed")) != fields.get("arrival", "closed"):
             fields.pop("concurrency", None)  # a ladder belongs to its arrival law
             fields.pop("rate_rps", None)
-        fields, place = fields | changed, f"{where}: workload"
+        fields, place = {**fields, **changed}, f"{where}: workload"
     named = fields.pop("source", None)
     if named is None:
         workload = parse(Workload, fields, place)
@@ -490,7 +504,7 @@ def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Wo
     source = path.parent / Path(named).expanduser()
     content = str(fields.get("content", "words"))
     if content == "words":
-        raise ParamsError(f"{place}: content words has no source; say content: own-traffic or structured-output")
+        raise ParamsError(f"{place}: content words has no source; say content: own-traffic, structured-output or trace")
     return parse(Workload, fields | {"source_sha256": read_source(content, source).sha256}, place), source
 
 

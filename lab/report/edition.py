@@ -47,20 +47,21 @@ def rules_of(wanted: Iterable[WantedMatch], folder: Path = PARAMS_FOLDER) -> Rul
     found: dict[str, tuple[Decision, TeamFacts]] = {}
     answered_by: dict[str, str] = {}
     for one in wanted:
-        if one.facts is None:
+        if not one.facts:
             continue
         decision = folder / "decision" / f"{one.decision or DECISION}.yaml"
-        rules, facts = read_rules(folder / "facts" / f"{one.facts}.yaml", decision)
+        rules, facts = read_rules([folder / "facts" / f"{name}.yaml" for name in one.facts], decision)
+        named = ", ".join(one.facts)
         unknown = sorted(set(one.workloads) - facts.workloads.keys())
         if unknown:
             raise ParamsError(
-                f"the facts {one.facts} have no workload {', '.join(unknown)}; they have: {', '.join(facts.workloads)}"
+                f"the facts {named} have no workload {', '.join(unknown)}; they have: {', '.join(facts.workloads)}"
             )
         kept = {name: own for name, own in facts.workloads.items() if not one.workloads or name in one.workloads}
         for name, own in kept.items():
             if own.run_ids:
                 raise ParamsError(
-                    f"the facts {one.facts} name run_ids for {name}; an edition takes the runs of its published cells",
+                    f"the facts {named} name run_ids for {name}; an edition takes the runs of its published cells",
                     "leave run_ids out of the facts",
                 )
             if name in answered_by:

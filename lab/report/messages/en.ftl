@@ -61,6 +61,7 @@ value-workload = { $name }: { $what }
 value-input = { $input } tokens in ({ $shared })
 value-output = { $output } tokens out ({ $exact ->
     [true] exact
+    [each] at most; every answer exactly as long as its own row says
    *[false] at most
   })
 value-duration = at most { $s } s a level
@@ -71,6 +72,7 @@ shared-groups = shared prefix { $shared } within each of { $groups } groups
 content-words = seeded words
 content-structured-output = questions with a JSON schema each, as long as they come
 content-own-traffic = the team's own messages, as long as they come
+content-trace = words in the shape of recorded traffic: its lengths and common beginnings
 slo-ttft = TTFT ≤ { $ms } ms
 slo-tpot = TPOT ≤ { $ms } ms
 slo-e2e = whole answer ≤ { $ms } ms
@@ -78,12 +80,14 @@ load = { $arrival ->
     [closed] { $ladder } in flight
     [constant] { $ladder } req/s, evenly spaced
     [poisson] { $ladder } req/s, Poisson
+    [trace] { $ladder } req/s, in the recorded rhythm
    *[rate] { $ladder } req/s
   }
 load-kind = { $arrival ->
     [closed] in flight
     [constant] req/s, evenly spaced
     [poisson] req/s, Poisson
+    [trace] req/s, recorded rhythm
    *[rate] req/s
   }
 load-title = Load
@@ -134,6 +138,7 @@ check-model-open-digest = { $series }, but not every run names the digest of its
 check-model-open-served = { $series }, but not every run has a request that succeeded.
 check-workload-yes = Same workload ({ load }, { $output } tokens out), and each success has the length that was asked for.
 check-workload-yes-free = Same workload ({ load }, at most { $output } tokens out). An exact length was not asked for.
+check-workload-yes-each = Same workload ({ load }, at most { $output } tokens out), and each success has the length of its own row.
 check-workload-no = These fields differ: { $fields }.
 check-workload-open-length = Same workload, but successes have { $lengths } tokens out where { $output } were asked for.
 check-workload-open-measured = Same workload, but not every run has a success on a valid level for each rung.
@@ -530,6 +535,7 @@ chart-throughput = { $arrival ->
     [closed] Output tokens per second over requests in flight, one line per run
     [constant] Output tokens per second over evenly spaced requests a second, one line per run
     [poisson] Output tokens per second over Poisson requests a second, one line per run
+    [trace] Output tokens per second over requests a second in the recorded rhythm, one line per run
    *[rate] Output tokens per second over requests a second, one line per run
   }
 chart-throughput-desc = { $arrival ->
@@ -540,6 +546,7 @@ chart-throughput-x = { $arrival ->
     [closed] requests in flight
     [constant] asked, req/s, evenly spaced
     [poisson] asked, req/s, Poisson
+    [trace] asked, req/s, recorded rhythm
    *[rate] asked, req/s
   }
 chart-throughput-y = output, tok/s
@@ -550,6 +557,7 @@ chart-ttft = { $arrival ->
     [closed] Time to first token, closed loop: p50, p90 and p99 per run and load
     [constant] Time to first token, evenly spaced requests: p50, p90 and p99 per run and load
     [poisson] Time to first token, Poisson requests: p50, p90 and p99 per run and load
+    [trace] Time to first token, recorded rhythm: p50, p90 and p99 per run and load
    *[rate] Time to first token, open loop: p50, p90 and p99 per run and load
   }
 chart-ttft-desc = { $n } rows. Horizontal: milliseconds from zero, counted from the actual send. A large marker is p50, a hollow dot p90, a bar p99. Quantiles inside one launch, not an interval. Invalid levels are left out.
@@ -1515,3 +1523,118 @@ decided-stays = { $workload }: the path still leads { $end }; what it rests on c
 decided-gone = { $workload }: this edition has no path of it any more.
 closed-by = { $reason }: { $value } (asked: { $asked })
 weekly-not-published = { $engine } (no published cell)
+## The shape of a team's own traffic
+
+traffic-title = The shape of the traffic
+traffic-kind-openai = Request bodies in the form of OpenAI's API: { $requests } requests in { $records } records.
+traffic-kind-sharegpt = ShareGPT: { $conversations } conversations in { $records } records. Each answer counts as one request with everything before it as its prompt: { $requests } requests.
+traffic-kind-mooncake = A Mooncake trace: { $requests } requests in { $records } records.
+traffic-bad = Left out: { $n } records, { $why } (first in line { $lines }).
+traffic-bad-not-json = not JSON
+traffic-bad-not-utf-8 = not UTF-8
+traffic-bad-too-long = longer than 64 MiB
+traffic-bad-array-broken = the array is broken here, and nothing behind it was read
+traffic-bad-not-an-object = not an object
+traffic-bad-no-request = no request of this kind in it
+traffic-bad-no-prompt = a request that asks nothing
+traffic-bad-bad-messages = messages in a form that is not known
+traffic-bad-bad-lengths = lengths or block ids that are no whole numbers, or a length of zero
+traffic-bad-other-endpoint = a request to another endpoint, for instance embeddings
+traffic-twice = { $n } lines stand in the file a second time, moment or id included. They were counted once.
+traffic-twice-more = Lines that stand twice were looked for among the first 1,048,576 different ones only.
+traffic-answers-last = In { $n } requests the last message is the assistant's. It was taken as the answer.
+traffic-failed = { $n } requests are logged as failed; they were sent, so they are counted.
+traffic-lengths = Lengths
+traffic-input = Input, { $by }
+traffic-output = Output, { $by }
+traffic-limit = Most tokens of an answer that requests ask for
+traffic-by-tokenizer = tokens, counted here without the chat template
+traffic-by-server = tokens, as the server counted them (usage)
+traffic-by-file = tokens, as the file says
+traffic-by-characters = characters, not tokens: no tokenizer was given
+traffic-by-nobody = in whatever unit
+traffic-none = { $what }: not measured, the file does not hold it.
+traffic-quantiles = { $what }: { $n } requests, mean { $mean }, least { $least }, p10 { $p10 }, p25 { $p25 }, p50 { $p50 }, p75 { $p75 }, p90 { $p90 }, p99 { $p99 }, most { $most }
+traffic-prefixes = Shared prefixes
+traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file begins with.
+traffic-prefix-characters = Compared character by character, which is not the share of tokens: { $share } of { $total } input characters are a prefix that an earlier request of the file begins with.
+traffic-prefix-blocks = Compared by whole blocks of { $block } tokens: { $share } of { $total } input tokens are blocks that an earlier request of the file begins with.
+traffic-interval = 95 % interval over consecutive parts of the file: { $low } to { $high }.
+traffic-interval-blocks = 95 % interval over consecutive parts of the file: { $low } to { $high }. Its upper end counts what a part of a block may hold beside.
+traffic-block-open = The lengths fit several sizes of a block; { $block } tokens were taken. --block-size says it.
+traffic-whole = { $n } requests have a prompt that an earlier one begins with as a whole.
+traffic-within = By how long ago the prefix was used last: { $parts }.
+traffic-ago = at most { $span } ago
+traffic-ago-requests = at most { $n } requests ago
+traffic-ago-ever = ever
+traffic-ago-share = { $when } { $share }
+traffic-windows = In { $n } windows of { $span }: smallest { $low }, median { $middle }, largest { $high }.
+traffic-horizon = The memory was full: a prefix that came back after more than { $n } other tokens or characters was counted as new.
+traffic-cached = The server itself took { $share } of the prompt tokens from its cache (usage, cached_tokens).
+traffic-time = Moments
+traffic-arrivals = { $rate } requests a second over { $span }; the gaps have a coefficient of variation of { $cv } (1 where arrivals know nothing of each other).
+traffic-peak = The fullest window of { $span } has { $ratio } times the arrivals of a mean one.
+traffic-dispersion = Index of dispersion, variance over mean of the arrivals in a window: { $parts }.
+traffic-ties = { $n } gaps are zero; the smallest other one is { $step }. Nothing finer can be seen.
+traffic-moments-more = Only the first { $n } moments were kept.
+traffic-in-flight = In flight, from recorded moments and durations: { $mean } on average, { $peak } at the most.
+traffic-hour = In the fullest hour: { $mean } on average, 95 % interval over its twelve parts { $low } to { $high }.
+traffic-hour-only = The file covers { $span }: a fuller hour outside of it cannot be seen.
+traffic-no-arrivals = Arrivals: not measured, { $why }
+traffic-no-in-flight = In flight: not measured, { $why }
+traffic-clock-missing = { $n } records have no moment.
+traffic-clock-broken = { $n } records have a moment that cannot be read.
+traffic-clock-back = The clock goes back { $n } times, by at most { $span }: prefixes follow the order of the file, gaps the order of time.
+traffic-clock-no-unit = { $n } records have a duration whose unit nothing says; it was not used.
+traffic-use = What requests use
+traffic-turns = Later turns of a conversation: { $share } of the requests. Messages of the user in one: p50 { $p50 }, p90 { $p90 }, most { $most }.
+traffic-structured = Answers that have to fit: a JSON schema { $schema }, any JSON { $json }, a regex, choice or grammar { $other }.
+traffic-tools = Tools offered { $offers } (median { $middle } tools), called or answering { $uses }.
+traffic-stream = Streaming { $share }; not said { $silent }.
+traffic-models = Model names: { $n }; the most frequent one in { $most } of the requests. Names are counted and not kept.
+traffic-models-more = Model names: more than { $n }; the most frequent one in { $most } of the requests. Names are counted and not kept.
+traffic-models-mixed = One tokenizer counted the requests of several models: lengths hold for the model it belongs to.
+traffic-adapters = Adapters (LoRA): { $n }, in { $share } of the requests.
+traffic-media = Pictures, sound or files in { $share } of the requests: their tokens are in no count made here.
+traffic-several = { $n } bodies hold several prompts; each counts as one request.
+traffic-token-ids = { $n } prompts are token ids already.
+traffic-settings = Sampling, share of requests that set it (p10, p50, p90): { $parts }
+traffic-setting = { $name } { $share } ({ $quantiles })
+traffic-answers = What the traffic answers of the decision
+traffic-answer = { $fact }: { $value }, measured from traffic in { $n } requests over { $window }
+traffic-open = { $fact }: not answered, { $why }
+traffic-window-none = a time that the file does not say
+traffic-days = { $n } days
+traffic-hours = { $n } h
+traffic-minutes = { $n } min
+traffic-seconds = { $n } s
+traffic-why-characters = it was counted in characters, and the question asks for tokens; give the tokenizer of the model.
+traffic-why-few-requests = fewer than { $n } requests give no interval.
+traffic-why-no-prompts = no prompt could be compared.
+traffic-why-no-blocks = no block ids, or none of a known size; --block-size says it.
+traffic-why-no-bodies = this kind of file does not show what requests use of the API.
+traffic-why-few-bodies = none of so few requests uses it, which is not yet a no.
+traffic-why-no-moments = the file does not say when its requests came.
+traffic-why-unit-open = moments count from anywhere and nothing says in which unit; --time-unit says it.
+traffic-why-few-moments = too few requests have a moment: at least 20 of them and 99 % of all.
+traffic-why-no-durations = the file does not say how long its requests took, in a unit that it names.
+traffic-why-few-durations = fewer than 99 % of the requests have a duration.
+traffic-why-no-span = all requests have the same moment.
+traffic-why-no-hour = the file is shorter than an hour, so no hour can be called the fullest.
+traffic-why-other-unit = the decision asks for it in another unit than the lab counts.
+traffic-why-not-counted = the lab does not count this fact.
+traffic-written = Workload: { $path } and { $shape }, { $n } requests, { $every ->
+    [true] all of the file
+   *[false] drawn from the file in runs of { $run }
+  }. Its shared prefixes are { $share } of the input.
+traffic-left-out = { $n } of the requests that were drawn are left out of it: one of their lengths is not known.
+traffic-next = Next: { $command }
+traffic-facts-written = Facts: { $path }
+path-measured = measured from traffic, { $on }
+path-window = over { $span }
+path-counted-blocks = in whole blocks; the interval reaches up to what a part of one may hold
+path-horizon = repeats more than { $n } tokens apart counted as new
+path-overruled-declared = { $by } stated { $value } on { $on }; not used
+path-overruled-traffic = measured from traffic on { $on }: { $value }; not used
+path-answered-declared = here the team states it
+path-answered-traffic = here the team's own traffic shows it
