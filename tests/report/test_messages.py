@@ -125,6 +125,7 @@ def families() -> set[str]:
     keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
         f"path-{part}" for part in ("gate", "column")
     }
+    keys |= {f"desk-role-{role.value}" for role in Role}
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
@@ -134,7 +135,7 @@ def families() -> set[str]:
 
 def code() -> str:
     """Everything that may name a key."""
-    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2")]
+    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), *(HOUSE.parent / "desk").glob("*.py")]
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
 
 

@@ -1325,3 +1325,63 @@ text-step = { $source }、条件：{ $asked }、答え：{ $answer }
 text-flip = { $what }：{ $now } → { $then }：{ $end }
 text-row = { $first }：{ $others }
 text-evidence = 証拠：{ $evidence }、{ $then }
+
+## ノートブック：列を決める、実行を並べる、版のページを作る
+
+desk-file = 計画での名前
+desk-key = 計画での名前
+desk-version = 版
+desk-line = 行
+desk-field = 項目
+desk-asked = 確認する内容
+desk-why = 理由
+desk-open = まだ決まっていないこと
+desk-questions = { $file } には、まだ { $n } 件の問いが残っています。答えるまで何も実行しません。
+desk-refused = { $file } は受け付けられません：
+desk-plan = { $file } は計画として読めます。起動は全部で { $runs } 回、1 つの実行につき { $launches } 回です。
+desk-no-plan = 計画はまだありません。先に、上の問いと指摘に答えてください。
+desk-one-run = なし（実行は 1 つ）
+desk-match = { $table }、試合 { $match }。変えるもの：{ $varies }
+desk-launch = 起動
+desk-conditions = すべての条件と、各エンジンでの扱い
+desk-source = 出典
+desk-no-problem = このマシンでの実行を妨げるものはありません。
+desk-problems = このマシンでの実行を妨げるもの
+desk-number = 番号
+desk-problem = 内容
+desk-next = 次にすること
+desk-rules = 試合のルール（項目ごと）
+desk-role = 扱い
+desk-role-equal = 同じでなければならない
+desk-role-varied = 変えてよい 1 つになれる
+desk-role-ignored = 見ない
+desk-preflight = 数字を数える前に、動いているエンジンに確認すること
+desk-apart = これらの実行は横に並べられないため、並べた図は描きません。最初に挙げた項目をそろえて計測し直すか、別の実行を選んでください。1 つの実行の数字を記録までたどることは、そのままできます。
+desk-nothing-drawn = 描く値がありません。
+desk-use = 図の下で指標と負荷を選びます。凡例の名前をクリックするとそれだけが濃く残り、Shift を押しながらで追加できます。点に重ねると run_id が出ます。
+desk-plot-values = 負荷に対する各指標（起動間の区間つき）
+desk-plot-requests = 各リクエストと、それ以下で済んだ割合
+desk-plot-quality = 各タスクのスコア（設問間の区間つき）
+desk-sent = 送信時刻（負荷の開始からの秒）
+desk-share = リクエストの割合
+desk-score = スコア（標準誤差の 1.96 倍を付記）
+desk-invalid = この段階は無効：負荷を計画どおりに送れなかった
+desk-number-at = 数字
+desk-what = 内容
+desk-value = 値
+desk-again = 記録から計算し直した値
+desk-formula = 計算式
+desk-from = 使う記録の項目
+desk-differs = 同じ名前の別の使い方
+desk-records = 生の記録（非公開）
+desk-whole = マニフェスト
+desk-whole-yes = バンドルの全ファイルが封をしたときのまま
+desk-walk = { $run }：1 つの数字から記録まで
+desk-edition = この版の実行
+desk-comparable = { $n ->
+    [one] この実行は他と並べられます。妨げるものはありません。
+   *[other] これら { $n } 件の実行は横に並べられます。1 つの試合です。
+  }
+desk-reasons = 理由（直す順）
+desk-about = 対象
+desk-all-runs = すべて
