@@ -142,6 +142,7 @@ def families() -> set[str]:
     keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
         f"path-{part}" for part in ("gate", "column")
     }
+    keys |= {f"desk-role-{role.value}" for role in Role}
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"traffic-kind-{kind}" for kind in get_args(TrafficKind)}
     keys |= {f"traffic-bad-{why}" for why in (*get_args(Fault), *get_args(Refusal))}
@@ -169,7 +170,8 @@ def differing() -> dict[str, str]:
 
 def code() -> str:
     """Everything that may name a key."""
-    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py"]
+    desk = (HOUSE.parent / "desk").glob("*.py")
+    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py", *desk]
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
 
 

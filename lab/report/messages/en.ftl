@@ -1638,3 +1638,68 @@ path-overruled-declared = { $by } stated { $value } on { $on }; not used
 path-overruled-traffic = measured from traffic on { $on }: { $value }; not used
 path-answered-declared = here the team states it
 path-answered-traffic = here the team's own traffic shows it
+## Notebooks: fixing the columns, runs side by side, pages of an edition
+
+desk-file = Name in a plan
+desk-key = Name in a plan
+desk-version = Version
+desk-line = Line
+desk-field = Field
+desk-asked = What is asked
+desk-why = Why
+desk-open = What is still open
+desk-questions = { $file } still asks { $n ->
+    [one] one question
+   *[other] { $n } questions
+  }. Nothing runs before it is answered.
+desk-refused = { $file } is refused:
+desk-plan = { $file } is a plan of { $runs ->
+    [one] one launch
+   *[other] { $runs } launches
+  }, { $launches } of each run.
+desk-no-plan = There is no plan yet: answer the questions and refusals above first.
+desk-one-run = nothing: there is one run
+desk-match = { $table }, match { $match }. What varies: { $varies }
+desk-launch = Launch
+desk-conditions = Every condition, and what becomes of it on each engine
+desk-source = Source
+desk-no-problem = Nothing on this machine stands in the way of running it here.
+desk-problems = What stands in the way on this machine
+desk-number = No.
+desk-problem = What
+desk-next = Next
+desk-rules = The rules of the match, field by field
+desk-role = Role
+desk-role-equal = has to be equal
+desk-role-varied = may be the one thing that varies
+desk-role-ignored = not looked at
+desk-preflight = What is asked of the running engine before any number counts
+desk-apart = These runs may not stand side by side, so nothing is drawn side by side. Make what is named first equal, measure again, or pick other runs; one run alone can be walked back to its records all the same.
+desk-nothing-drawn = There is no value to draw.
+desk-use = Choose the metric and the load under the chart; click a name in the legend to see it alone, and hold Shift to add another; rest on a dot for its run_id.
+desk-plot-values = Any metric over the load, with intervals over launches
+desk-plot-requests = Each request, and the share that took no longer
+desk-plot-quality = Score of each task, with the interval over its items
+desk-sent = sent, s from the start of the load
+desk-share = share of requests
+desk-score = score, with 1.96 standard errors
+desk-invalid = the level is invalid: the load was not sent as planned
+desk-number-at = Number
+desk-what = What
+desk-value = Value
+desk-again = Computed again from the records
+desk-formula = Formula
+desk-from = Fields of the records
+desk-differs = Others use the name for
+desk-records = Raw records, private
+desk-whole = Manifest
+desk-whole-yes = every file of the bundle is as it was sealed
+desk-walk = { $run }: from one number to its records
+desk-edition = The runs of this edition
+desk-comparable = { $n ->
+    [one] This run may stand beside others: nothing stands against it.
+   *[other] These { $n } runs may stand side by side: they are one match.
+  }
+desk-reasons = Reasons, in the order in which to fix them
+desk-about = About
+desk-all-runs = all
