@@ -65,13 +65,13 @@ def span(seconds: float, t: Messages) -> str:
     for least, size, key in _SPANS:
         if seconds >= least:
             return t(key, n=_trim(significant(seconds / size)))
-    return t("traffic-seconds", n=_trim(significant(seconds)))
+    return t("span-s", n=_trim(significant(seconds)))
 
 
 _SPANS = (
     (172_800, 86_400, "traffic-days"),
-    (7_200, 3_600, "traffic-hours"),
-    (120, 60, "traffic-minutes"),
+    (7_200, 3_600, "span-h"),
+    (120, 60, "span-min"),
 )
 """From so many seconds on, a time is told in units of so many."""
 

@@ -98,10 +98,10 @@ def test_what_is_measured_says_so_and_only_then(tmp_path: Path, decision: Decisi
 
 
 @pytest.mark.parametrize(("lang", "sentences"), [
-    ("en", ("40 % [38, 42]", "measured from traffic, 2026-12-02", "counted in 5,000 requests", "over 2 h",
-            "platform team stated 71 % on 2026-12-01; not used")),
-    ("ja", ("トラフィックから計測、2026-12-02", "5,000 リクエストで集計", "期間は 2 時間",
-            "platform team の申告（2026-12-01）は 71 %。使っていません")),
+    ("en", ("40 % [38, 42]", "measured from traffic, December 2, 2026", "counted in 5,000 requests", "over 2 h",
+            "platform team stated 71 % on December 1, 2026; not used")),
+    ("ja", ("トラフィックから計測、2026年12月2日", "5,000 リクエストで集計", "期間は 2 時間",
+            "platform team の申告（2026年12月1日）は 71 %。使っていません")),
 ])  # fmt: skip
 def test_lab_explain_names_the_source_and_the_conflict(
     tmp_path: Path, decision: Decision, lang: str, sentences: tuple[str, ...]
