@@ -18,6 +18,7 @@ from lab.explain.claims import Why, WhyNot
 from lab.explain.decision import Branch
 from lab.explain.decision import Question as Asked
 from lab.explain.flips import Flip
+from lab.explain.hypotheses import Hypothesis, Judged, read_hypotheses
 from lab.explain.path import Answer, End
 from lab.limits import Above, RunCeilings
 from lab.match import Kind, Result, Topic
@@ -126,6 +127,13 @@ def families() -> set[str]:
         f"path-{part}" for part in ("gate", "column")
     }
     keys |= {f"desk-role-{role.value}" for role in Role}
+    claims = read_hypotheses()
+    keys |= {f"claim-{one.name}" for one in claims} | {f"claim-{one.name}-where" for one in claims if one.varies}
+    keys |= {f"hypothesis-verdict-{one}" for one in choices(Judged, "verdict")}
+    keys |= {f"hypothesis-lacks-{one}" for one in choices(Judged, "lacks")}
+    keys |= {f"hypothesis-untestable-{one}" for one in choices(Hypothesis, "untestable")}
+    keys |= {f"hypothesis-metric-{one}" for one in choices(Hypothesis, "metric")}
+    keys |= {f"hypotheses-{one}" for one in ("claim", "condition", "varied", "metric", "measured", "verdict")}
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
