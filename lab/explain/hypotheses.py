@@ -164,6 +164,8 @@ class Judged(Frozen):
     engine: Name | None = None
     against: Name | None = None
     """The engine at `from`, where engines vary."""
+    profile: Name | None = None
+    """Launch profile, where one run stands against itself."""
     model: str | None = None
     values: tuple[str, str] | None = None
     """What varied, from and to."""
@@ -318,9 +320,12 @@ def _first_profile(engine: str, folder: Path) -> str:
 
 
 def judge(hypotheses: Iterable[Hypothesis], runs: Runs, contrasts: Contrasts = ()) -> tuple[Judged, ...]:
-    """What these runs say of each hypothesis: once for each pair of settings that tests it, else why none does."""
+    """What these runs say of each hypothesis: once for each pair of settings that tests it, else why none does.
+
+    The order of the runs plays no part.
+    """
     groups: dict[str, list[PublicRun]] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: (run.engine, run.profile.name, run.spec_digest, run.run_id)):
         if run.table != "instrument-check":
             groups.setdefault(run.spec_digest, []).append(run)
     return tuple(one for hypothesis in hypotheses for one in _judge(hypothesis, list(groups.values()), contrasts))
@@ -380,6 +385,7 @@ def _test(
         verdict="not-measured",
         engine=after[0].engine,
         against=before[0].engine if hypothesis.varies == "engine" else None,
+        profile=after[0].profile.name if values is None else None,
         model=after[0].model.series,
         values=values,
         launches=min(len(before), len(after)),

@@ -129,7 +129,8 @@ def _measured(one: Judged, t: Messages, links: bool) -> Cell:
     if one.hypothesis.metric != "schema_broken":
         lines.append(Text(text=_interval(one, t), style="note"))
     assert one.engine is not None and one.model is not None
-    about = {"engine": engine_title(one.engine), "model": one.model}
+    named = " · ".join(filter(None, (engine_title(one.engine), one.profile)))
+    about = {"engine": named, "model": one.model}
     on = (
         t("hypotheses-on-two", against=engine_title(one.against), **about)
         if one.against

@@ -219,6 +219,7 @@ def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
 def test_the_page_has_the_table_where_something_was_measured(lang: str) -> None:
     runs = tuple([*caching(False, 0.1, 0.1), *caching(True, 0.05, 0.05)])
     judged = judge(CLAIMS, runs)
+    assert judge(CLAIMS, runs[::-1]) == judged
     assert {one.hypothesis.name for one in measured(judged)} == {"prefix-sharing", "batching"}
     assert unmeasured(judged) == len(CLAIMS) - 2
     page = build_pages(runs, (lang,), judged=judged)[f"{lang}/index.html"].decode()
