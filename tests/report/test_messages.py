@@ -15,9 +15,12 @@ from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
 from lab.explain.claims import Why, WhyNot
+from lab.explain.counted import WhyNot as Unanswered
 from lab.explain.decision import Branch
 from lab.explain.decision import Question as Asked
+from lab.explain.facts import Overruled
 from lab.explain.flips import Flip
+from lab.explain.hypotheses import Hypothesis, Judged, read_hypotheses
 from lab.explain.path import Answer, End
 from lab.imports import aiperf, guidellm, inference_atlas, vllm_bench
 from lab.imports.ceilings import Gap, ImportedCeilings
@@ -43,6 +46,11 @@ from lab.report.words import ranking_words
 from lab.roster import ROSTER
 from lab.rules import RULES, Role
 from lab.spec import Table, Workload
+from lab.traffic.files import Fault
+from lab.traffic.requests import Kind as TrafficKind
+from lab.traffic.requests import Refusal
+from lab.traffic.shape import Lengths, Prefixes
+from lab.traffic.shape import Why as NotMeasured
 
 HOUSE = Path(lab.report.__file__).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -136,7 +144,22 @@ def families() -> set[str]:
     keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
         f"path-{part}" for part in ("gate", "column")
     }
+    keys |= {f"desk-role-{role.value}" for role in Role}
+    claims = read_hypotheses()
+    keys |= {f"claim-{one.name}" for one in claims} | {f"claim-{one.name}-where" for one in claims if one.varies}
+    keys |= {f"hypothesis-verdict-{one}" for one in choices(Judged, "verdict")}
+    keys |= {f"hypothesis-lacks-{one}" for one in choices(Judged, "lacks")}
+    keys |= {f"hypothesis-untestable-{one}" for one in choices(Hypothesis, "untestable")}
+    keys |= {f"hypothesis-metric-{one}" for one in choices(Hypothesis, "metric")}
+    keys |= {f"hypotheses-{one}" for one in ("claim", "condition", "varied", "metric", "measured", "verdict")}
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
+    keys |= {f"traffic-kind-{kind}" for kind in get_args(TrafficKind)}
+    keys |= {f"traffic-bad-{why}" for why in (*get_args(Fault), *get_args(Refusal))}
+    keys |= {f"traffic-by-{one}" for one in choices(Lengths, "counted_by")}
+    keys |= {f"traffic-prefix-{level}" for level in choices(Prefixes, "level")}
+    keys |= {f"traffic-why-{why}" for why in (*get_args(Unanswered), *get_args(NotMeasured))}
+    keys |= {f"traffic-{what}-alone" for what in ("input", "output")}
+    keys |= {f"path-{what}-{source}" for what in ("overruled", "answered") for source in choices(Overruled, "source")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     keys |= {f"score-{title}" for title in SCORE_TITLES}
     keys |= {f"score-{what}" for what in ("empty", "not-extracted", "all-zero")}
@@ -166,7 +189,8 @@ def differing() -> dict[str, str]:
 
 def code() -> str:
     """Everything that may name a key."""
-    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py"]
+    desk = (HOUSE.parent / "desk").glob("*.py")
+    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py", *desk]
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
 
 
