@@ -51,6 +51,7 @@ from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.counted import Counted, count_load
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
 from lab.metrics.launches import tally
@@ -219,6 +220,8 @@ class RunRecord(Frozen):
     engine_use: EngineUse | None
     ceilings: RunCeilings | None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
+    counted: Counted | None
+    """What the load gives away beside its labels; None: there was none."""
     not_supported: Name | None
     """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
@@ -516,6 +519,7 @@ class EvidenceStore:
             gpu_use=uses[0],
             engine_use=uses[1],
             ceilings=ceilings,
+            counted=count_load(records, levels, spec.workload),
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,

@@ -86,6 +86,7 @@ def describe_imported(
         t("shown-drafts"): nothing if drafts is None else f"{drafts.method} {drafts.tokens or ''}".strip(),
         **dict(imported_level_facts(bounds, t)),
         **dict(imported_ceiling_facts(bounds, t)),
+        t("shown-notes"): "\n".join(record.notes),
         t("shown-unread"): ", ".join(record.unread),
         t("shown-missing"): ", ".join(_missing(record)),
     }

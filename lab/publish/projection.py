@@ -6,16 +6,17 @@ import json
 import math
 from collections import Counter
 from datetime import datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from lab.betray import Host, host_of
 from lab.checks import CheckName, rule_of
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
 from lab.match import comparable
+from lab.metrics.counted import finish_word
 from lab.publish.evidence import (
-    FinishReason,
     PublicArm,
     PublicArms,
     PublicCheck,
@@ -34,6 +35,7 @@ from lab.records import (
     Certificate,
     Concern,
     EvidenceGrade,
+    FinishReason,
     InstrumentLevel,
     LaunchTally,
     LevelResult,
@@ -117,6 +119,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
     preparation, support = record.preparation, record.launch.support
     model, machine = namer.model(spec.model), namer.machine(record.environment.machine_class)
     path = path_of(record)
+    host = Host() if namer.identity.machine == "class" else host_of(record.environment)
     if machine != record.environment.machine_class:
         path = path.model_copy(update={"hardware": machine.accelerator or machine.machine})
     return PublicRun(
@@ -144,7 +147,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=maybe(preparation.build_s),
-            build=rounded_tree(preparation.build),
+            build=_rounded_tree(preparation.build),
             startup_s=maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             fetch_s=maybe(preparation.fetch_s),
@@ -152,7 +155,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
             cache_state=preparation.cache_state,
             wiped=preparation.wiped,
             phases=tuple(phase.model_copy(update={"seconds": rounded(phase.seconds)}) for phase in preparation.phases),
-            launches=rounded_tree(launches) if launches.attempts else None,
+            launches=_rounded_tree(launches) if launches.attempts else None,
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
@@ -183,10 +186,13 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         machine=machine,
         pseudonym_key=namer.key_of(spec.model.series),
         isolation=spec.isolation,
-        host_use=rounded_tree(record.host_use),
-        gpu_use=rounded_tree(record.gpu_use),
-        engine_use=rounded_tree(record.engine_use),
-        ceilings=rounded_tree(record.ceilings),
+        host_use=_rounded_tree(record.host_use),
+        gpu_use=_rounded_tree(record.gpu_use),
+        engine_use=_rounded_tree(record.engine_use),
+        ceilings=_rounded_tree(record.ceilings),
+        counted=_rounded_tree(record.counted),
+        driver=host.driver,
+        host=host.gpus,
         command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
         path=path,
     )
@@ -195,7 +201,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
 F = TypeVar("F", bound=Frozen)
 
 
-def rounded_tree(whole: F | None) -> F | None:
+def _rounded_tree(whole: F | None) -> F | None:
     """A record with every float rounded, however deep."""
 
     def inner(value: Any) -> Any:
@@ -271,7 +277,7 @@ def _finish_reasons(task: TaskScore) -> dict[FinishReason, int]:
     """The engine's words, those that nobody knows together."""
     found: Counter[FinishReason] = Counter()
     for word, n in task.finish_reasons.items():
-        found[next((known for known in get_args(FinishReason) if known == word), "other")] += n
+        found[finish_word(word)] += n
     return dict(found)
 
 
