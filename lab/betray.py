@@ -943,6 +943,8 @@ def _shown(value: Value | None) -> dict[str, str] | None:
         if isinstance(value, bool)
         else f"{value:g}"
         if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
         else str(value)
     }
 

@@ -33,7 +33,7 @@ def ceilings_of_imports(found: Iterable[tuple[RunId, str, ImportedCeilings]], t:
         (level,) = one.ceilings.levels
         cells = (_reached(level.stream, t), _reached(level.output, t), words(prefill_words(level, t)))
         rows.append(Row(cells=(head, *cells, words(kv_words(one, one.ceilings, t)))))
-    titles = map(t, ("run", "ceiling-stream", "ceiling-output", "ceiling-prefill", "imported-kv"))
+    titles = map(t, ("imported-record", "ceiling-stream", "ceiling-output", "ceiling-prefill", "imported-kv"))
     return table("imported-ceilings-table", t("imported-ceilings-caption"), titles, rows, style="prose")
 
 

@@ -1123,7 +1123,7 @@ sign-same-prompt-value = { $lengths }{ $offset ->
   }
 sign-prompt-length = Prompts are not as long as the workload's name or parameters say
 sign-prompt-length-value = asked { $asked }, read { $mean } on average
-sign-answer-length = Answers have other lengths: less was decoded, the mean context differs, and rates per request follow from it
+sign-answer-length = Answers have other lengths: less was decoded, the mean context differs, and rates per request follow from it. Where every answer ends at the limit, thinking may have been on
 sign-answer-length-value = { $total } tokens out, { $mean } a request{ $full ->
     [yes] , every one at the limit
    *[no] { "" }
@@ -1256,6 +1256,7 @@ ceiling-no-value = at most { $ceiling } tok/s; no value stated
 imported-ceilings = What the hardware could have done at most
 imported-ceilings-note = Bytes and operations bound every record as they bound a run measured here. A number above its ceiling has a reason, or is not plausible; a number below it is not proven by that. TPOT and rates are the tools' own.
 imported-ceilings-caption = The share of its ceiling that each record reached
+imported-record = record
 imported-kv = KV cache, tokens that fit at most
 imported-kv-noted = { $capacity } tokens; { $noted } by a note of the file, { $share }
 imported-kv-too-many = { $capacity } tokens; { $noted } by a note of the file: more than fit, not plausible

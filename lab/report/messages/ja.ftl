@@ -991,7 +991,7 @@ ceiling-stream = 1 ストリームのデコード（1 / TPOT p50）
 ceiling-output = 全ストリームの出力
 ceiling-prefill = 1 プロンプトのプリフィル
 ceiling-share = 上限の { $share }
-ceiling-of = { $ceiling } tok/s のうち { $value }、{ $bound ->
+ceiling-of = 上限 { $ceiling } tok/s に対して { $value }、{ $bound ->
     [compute] 演算
    *[memory] メモリ
   }で決まる
@@ -1104,7 +1104,7 @@ sign-same-prompt-value = トークン数：{ $lengths }{ $offset ->
   }
 sign-prompt-length = プロンプトが、workload の名前や指定どおりの長さではない
 sign-prompt-length-value = 指定 { $asked }、実際の平均 { $mean }
-sign-answer-length = 回答の長さが違う。デコードした量も平均の文脈長も異なり、リクエストあたりの値に響く
+sign-answer-length = 回答の長さが違う。デコードした量も平均の文脈長も異なり、リクエストあたりの値に響く。すべてが上限で終わる場合は、思考（thinking）が有効だった可能性もある
 sign-answer-length-value = 出力 { $total } トークン、1 リクエスト平均 { $mean }{ $full ->
     [yes] （すべて上限まで）
    *[no] { "" }
@@ -1228,6 +1228,7 @@ ceiling-no-value = 最大 { $ceiling } tok/s。値の記載なし
 imported-ceilings = ハードウェアが出せた最大値
 imported-ceilings-note = バイト数と演算数による上限は、ここで計測した実行と同じように他者の記録にも当てはまります。上限を超えた値には理由があるか、そうでなければありえない値です。上限を下回ることは、値の正しさの証明にはなりません。TPOT と毎秒の値は、各ツールの定義によるものです。
 imported-ceilings-caption = 各記録が上限に対して届いた割合
+imported-record = 記録
 imported-kv = KVキャッシュに入るトークン数の上限
 imported-kv-noted = { $capacity } トークン。ファイルの注記では { $noted }（{ $share }）
 imported-kv-too-many = { $capacity } トークン。ファイルの注記では { $noted }：入る数を超えており、ありえない値
