@@ -15,8 +15,10 @@ from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
 from lab.explain.claims import Why, WhyNot
+from lab.explain.counted import WhyNot as Unanswered
 from lab.explain.decision import Branch
 from lab.explain.decision import Question as Asked
+from lab.explain.facts import Overruled
 from lab.explain.flips import Flip
 from lab.explain.path import Answer, End
 from lab.imports import inference_atlas, vllm_bench
@@ -24,6 +26,8 @@ from lab.imports.ceilings import Gap, ImportedCeilings
 from lab.imports.record import Counts, Republish
 from lab.limits import Above, RunCeilings, Sum
 from lab.match import Kind, Result, Topic
+from lab.publish.changes import How as ChangedHow
+from lab.publish.decisions import Change
 from lab.publish.evidence import PublicPreparation, PublicRun
 from lab.quality.coverage import NoVerdict
 from lab.quality.paired import NonInferiority
@@ -40,6 +44,11 @@ from lab.report.words import ranking_words
 from lab.roster import ROSTER
 from lab.rules import RULES, Role
 from lab.spec import Table, Workload
+from lab.traffic.files import Fault
+from lab.traffic.requests import Kind as TrafficKind
+from lab.traffic.requests import Refusal
+from lab.traffic.shape import Lengths, Prefixes
+from lab.traffic.shape import Why as NotMeasured
 
 HOUSE = Path(lab.report.__file__).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -136,8 +145,17 @@ def families() -> set[str]:
     keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
         f"path-{part}" for part in ("gate", "column")
     }
+    keys |= {f"desk-role-{role.value}" for role in Role}
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
+    keys |= {f"traffic-kind-{kind}" for kind in get_args(TrafficKind)}
+    keys |= {f"traffic-bad-{why}" for why in (*get_args(Fault), *get_args(Refusal))}
+    keys |= {f"traffic-by-{one}" for one in choices(Lengths, "counted_by")}
+    keys |= {f"traffic-prefix-{level}" for level in choices(Prefixes, "level")}
+    keys |= {f"traffic-why-{why}" for why in (*get_args(Unanswered), *get_args(NotMeasured))}
+    keys |= {f"path-{what}-{source}" for what in ("overruled", "answered") for source in choices(Overruled, "source")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
+    keys |= {f"history-{kind}" for kind in choices(Change, "kind")}
+    keys |= {f"beside-{how}" for how in get_args(ChangedHow)}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys
@@ -155,7 +173,8 @@ def differing() -> dict[str, str]:
 
 def code() -> str:
     """Everything that may name a key."""
-    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py"]
+    desk = (HOUSE.parent / "desk").glob("*.py")
+    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py", *desk]
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
 
 

@@ -61,6 +61,7 @@ value-workload = { $name }: { $what }
 value-input = { $input } tokens in ({ $shared })
 value-output = { $output } tokens out ({ $exact ->
     [true] exact
+    [each] at most; every answer exactly as long as its own row says
    *[false] at most
   })
 value-duration = at most { $s } s a level
@@ -71,6 +72,7 @@ shared-groups = shared prefix { $shared } within each of { $groups } groups
 content-words = seeded words
 content-structured-output = questions with a JSON schema each, as long as they come
 content-own-traffic = the team's own messages, as long as they come
+content-trace = words in the shape of recorded traffic: its lengths and common beginnings
 slo-ttft = TTFT ≤ { $ms } ms
 slo-tpot = TPOT ≤ { $ms } ms
 slo-e2e = whole answer ≤ { $ms } ms
@@ -78,12 +80,14 @@ load = { $arrival ->
     [closed] { $ladder } in flight
     [constant] { $ladder } req/s, evenly spaced
     [poisson] { $ladder } req/s, Poisson
+    [trace] { $ladder } req/s, in the recorded rhythm
    *[rate] { $ladder } req/s
   }
 load-kind = { $arrival ->
     [closed] in flight
     [constant] req/s, evenly spaced
     [poisson] req/s, Poisson
+    [trace] req/s, recorded rhythm
    *[rate] req/s
   }
 load-title = Load
@@ -134,6 +138,7 @@ check-model-open-digest = { $series }, but not every run names the digest of its
 check-model-open-served = { $series }, but not every run has a request that succeeded.
 check-workload-yes = Same workload ({ load }, { $output } tokens out), and each success has the length that was asked for.
 check-workload-yes-free = Same workload ({ load }, at most { $output } tokens out). An exact length was not asked for.
+check-workload-yes-each = Same workload ({ load }, at most { $output } tokens out), and each success has the length of its own row.
 check-workload-no = These fields differ: { $fields }.
 check-workload-open-length = Same workload, but successes have { $lengths } tokens out where { $output } were asked for.
 check-workload-open-measured = Same workload, but not every run has a success on a valid level for each rung.
@@ -530,6 +535,7 @@ chart-throughput = { $arrival ->
     [closed] Output tokens per second over requests in flight, one line per run
     [constant] Output tokens per second over evenly spaced requests a second, one line per run
     [poisson] Output tokens per second over Poisson requests a second, one line per run
+    [trace] Output tokens per second over requests a second in the recorded rhythm, one line per run
    *[rate] Output tokens per second over requests a second, one line per run
   }
 chart-throughput-desc = { $arrival ->
@@ -540,6 +546,7 @@ chart-throughput-x = { $arrival ->
     [closed] requests in flight
     [constant] asked, req/s, evenly spaced
     [poisson] asked, req/s, Poisson
+    [trace] asked, req/s, recorded rhythm
    *[rate] asked, req/s
   }
 chart-throughput-y = output, tok/s
@@ -550,6 +557,7 @@ chart-ttft = { $arrival ->
     [closed] Time to first token, closed loop: p50, p90 and p99 per run and load
     [constant] Time to first token, evenly spaced requests: p50, p90 and p99 per run and load
     [poisson] Time to first token, Poisson requests: p50, p90 and p99 per run and load
+    [trace] Time to first token, recorded rhythm: p50, p90 and p99 per run and load
    *[rate] Time to first token, open loop: p50, p90 and p99 per run and load
   }
 chart-ttft-desc = { $n } rows. Horizontal: milliseconds from zero, counted from the actual send. A large marker is p50, a hollow dot p90, a bar p99. Quantiles inside one launch, not an interval. Invalid levels are left out.
@@ -897,7 +905,6 @@ weekly-quiet = No news since { $since }.
 weekly-cell = { $engine } · { $profile } ({ $match })
 weekly-new = New cell: { $cell }.
 weekly-gone = No longer published: { $cell }. It is now: { $state }. { $why }
-weekly-withdrawn-run = Withdrawn: { $run }. The reason stands below.
 weekly-version = { $cell }: the engine states another version of itself, { $before } before and { $after } now.
 weekly-changed = Values that moved further than their launches scatter since { $since }: { $n }. The table lists them.
 weekly-changed-caption = Values that moved further than their launches scatter
@@ -1362,6 +1369,7 @@ path-grounds = { $clauses }.
 clause-separator = { "; " }
 clause-asked = { $clause } (asked: { $asked })
 path-quality = Quality against { $against }: the largest loss of a task is { $value } (asked: { $asked }).
+path-quality-kept = Quality against { $against }: no task scored lower; the one that gained least gained { $value } (asked: a loss of { $asked }).
 path-preparation = Preparation takes { $value } (asked: { $asked }).
 path-branch-closed = The branch to { $engine } is closed: { $reason }.
 sentence-end = .
@@ -1491,3 +1499,238 @@ text-step = { $source }; asked: { $asked }; answer: { $answer }
 text-flip = { $what }: { $now } → { $then }: { $end }
 text-row = { $first }: { $others }
 text-evidence = evidence: { $evidence }; { $then }
+
+## Decisions over the weeks
+
+day = { DATETIME($day, dateStyle: "long") }
+weekly-of = Week { $week }
+weekly-no-label = no environment label: nothing is published yet
+weekly-answer = The answer: { $match }
+weekly-fixed-later = No cell of this match is published yet. The columns stand in its plan; lab plan PLAN --handout prints them for the meeting.
+weekly-no-facts = No path was walked with this match: params/publish.yaml names no facts of the team beside it.
+weekly-since = Since the week before
+weekly-moved-title = Values that moved
+weekly-beside = Start and quality of the same cell
+weekly-beside-start = start: { $how }
+weekly-beside-quality = quality: { $how }
+beside-changed = moved too
+beside-within = within noise
+beside-incomparable = nothing to set against the week before
+weekly-moved = { $what }, { $load }: { $before } before, { $after } now, 95 % interval of the difference [{ $low }, { $high }].
+weekly-match-new = This match was not in { $since }: there is nothing to set it against.
+weekly-withdrawn-why = { $run } was withdrawn: { $reason }
+weekly-correction-paths = The path of these workloads, or what it rests on, changed: { $workloads }.
+weekly-archive-paths = Where paths lead
+weekly-archive-path = { $workload }: { $end }
+history-note = Each row comes from what an edition published: the path then, the path now, and the question at which the two part. Editions that say the same share a row. A measured number that moved without changing an answer is no row.
+history-no-path = No edition holds a path: params/publish.yaml names no facts of the team.
+history-caption = Decisions so far for the workload { $workload }, the newest first
+history-edition = Edition
+history-path = Path
+history-why = Why
+history-review = Looked at again by
+history-until = the same up to { $edition }
+history-now = now: { $end }
+history-then = then: { $end }
+history-as-before = It ends where it ended before.
+history-gone = No path of this workload in this edition.
+history-generated = A demonstration, from generated numbers.
+history-first = The first path of this workload, walked by { $file }.
+history-turn = Here the paths part. { $change }
+history-answer = “{ $question }”: { $before } before, { $after } now.
+history-closed = “{ $question }”: { $now }, which closes the branch.
+history-threshold = The threshold of “{ $question }” was { $before } and is { $after }.
+history-withdrawn = { $run }, on which it rested, was withdrawn: { $reason }
+history-tree = The decision file is another revision: { $before } before, { $after } now.
+history-beyond = What lies behind the open question changed; the paths as JSON hold it.
+history-match = Another match answers: { $before } before, { $after } now.
+history-restated = The team stated its facts again on { $after } (before: { $before }).
+history-reply = { $value } ({ $reply })
+history-reply-why = { $reply } ({ $why })
+decided-first = { $workload }: a first path, which leads { $end }.
+decided-same = { $workload }: the path leads { $end }, unchanged since { $since }.
+decided-moved = { $workload }: in { $since } the path led { $before }; now it leads { $end }. { $why }
+decided-stays = { $workload }: the path still leads { $end }; what it rests on changed since { $since }. { $why }
+decided-gone = { $workload }: this edition has no path of it any more.
+closed-by = { $reason }: { $value } (asked: { $asked })
+weekly-not-published = { $engine } (no published cell)
+## The shape of a team's own traffic
+
+traffic-title = The shape of the traffic
+traffic-kind-openai = Request bodies in the form of OpenAI's API: { $requests } requests in { $records } records.
+traffic-kind-sharegpt = ShareGPT: { $conversations } conversations in { $records } records. Each answer counts as one request with everything before it as its prompt: { $requests } requests.
+traffic-kind-mooncake = A Mooncake trace: { $requests } requests in { $records } records.
+traffic-bad = Left out: { $n } records, { $why } (first in line { $lines }).
+traffic-bad-not-json = not JSON
+traffic-bad-not-utf-8 = not UTF-8
+traffic-bad-too-long = longer than 64 MiB
+traffic-bad-array-broken = the array is broken here, and nothing behind it was read
+traffic-bad-not-an-object = not an object
+traffic-bad-no-request = no request of this kind in it
+traffic-bad-no-prompt = a request that asks nothing
+traffic-bad-bad-messages = messages in a form that is not known
+traffic-bad-bad-lengths = lengths or block ids that are no whole numbers, or a length of zero
+traffic-bad-other-endpoint = a request to another endpoint, for instance embeddings
+traffic-twice = { $n } lines stand in the file a second time, moment or id included. They were counted once.
+traffic-twice-more = Lines that stand twice were looked for among the first 1,048,576 different ones only.
+traffic-answers-last = In { $n } requests the last message is the assistant's. It was taken as the answer.
+traffic-failed = { $n } requests are logged as failed; they were sent, so they are counted.
+traffic-lengths = Lengths
+traffic-input = Input, { $by }
+traffic-output = Output, { $by }
+traffic-limit = Most tokens of an answer that requests ask for
+traffic-by-tokenizer = tokens, counted here without the chat template
+traffic-by-server = tokens, as the server counted them (usage)
+traffic-by-file = tokens, as the file says
+traffic-by-characters = characters, not tokens: no tokenizer was given
+traffic-by-nobody = in whatever unit
+traffic-none = { $what }: not measured, the file does not hold it.
+traffic-quantiles = { $what }: { $n } requests, mean { $mean }, least { $least }, p10 { $p10 }, p25 { $p25 }, p50 { $p50 }, p75 { $p75 }, p90 { $p90 }, p99 { $p99 }, most { $most }
+traffic-prefixes = Shared prefixes
+traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file begins with.
+traffic-prefix-characters = Compared character by character, which is not the share of tokens: { $share } of { $total } input characters are a prefix that an earlier request of the file begins with.
+traffic-prefix-blocks = Compared by whole blocks of { $block } tokens: { $share } of { $total } input tokens are blocks that an earlier request of the file begins with.
+traffic-interval = 95 % interval over consecutive parts of the file: { $low } to { $high }.
+traffic-interval-blocks = 95 % interval over consecutive parts of the file: { $low } to { $high }. Its upper end counts what a part of a block may hold beside.
+traffic-block-open = The lengths fit several sizes of a block; { $block } tokens were taken. --block-size says it.
+traffic-whole = { $n } requests have a prompt that an earlier one begins with as a whole.
+traffic-within = By how long ago the prefix was used last: { $parts }.
+traffic-ago = at most { $span } ago
+traffic-ago-requests = at most { $n } requests ago
+traffic-ago-ever = ever
+traffic-ago-share = { $when } { $share }
+traffic-windows = In { $n } windows of { $span }: smallest { $low }, median { $middle }, largest { $high }.
+traffic-horizon = The memory was full: a prefix that came back after more than { $n } other tokens or characters was counted as new.
+traffic-cached = The server itself took { $share } of the prompt tokens from its cache (usage, cached_tokens).
+traffic-time = Moments
+traffic-arrivals = { $rate } requests a second over { $span }; the gaps have a coefficient of variation of { $cv } (1 where arrivals know nothing of each other).
+traffic-peak = The fullest window of { $span } has { $ratio } times the arrivals of a mean one.
+traffic-dispersion = Index of dispersion, variance over mean of the arrivals in a window: { $parts }.
+traffic-ties = { $n } gaps are zero; the smallest other one is { $step }. Nothing finer can be seen.
+traffic-moments-more = Only the first { $n } moments were kept.
+traffic-in-flight = In flight, from recorded moments and durations: { $mean } on average, { $peak } at the most.
+traffic-hour = In the fullest hour: { $mean } on average, 95 % interval over its twelve parts { $low } to { $high }.
+traffic-hour-only = The file covers { $span }: a fuller hour outside of it cannot be seen.
+traffic-no-arrivals = Arrivals: not measured, { $why }
+traffic-no-in-flight = In flight: not measured, { $why }
+traffic-clock-missing = { $n } records have no moment.
+traffic-clock-broken = { $n } records have a moment that cannot be read.
+traffic-clock-back = The clock goes back { $n } times, by at most { $span }: prefixes follow the order of the file, gaps the order of time.
+traffic-clock-no-unit = { $n } records have a duration whose unit nothing says; it was not used.
+traffic-use = What requests use
+traffic-turns = Later turns of a conversation: { $share } of the requests. Messages of the user in one: p50 { $p50 }, p90 { $p90 }, most { $most }.
+traffic-structured = Answers that have to fit: a JSON schema { $schema }, any JSON { $json }, a regex, choice or grammar { $other }.
+traffic-tools = Tools offered { $offers } (median { $middle } tools), called or answering { $uses }.
+traffic-stream = Streaming { $share }; not said { $silent }.
+traffic-models = Model names: { $n }; the most frequent one in { $most } of the requests. Names are counted and not kept.
+traffic-models-more = Model names: more than { $n }; the most frequent one in { $most } of the requests. Names are counted and not kept.
+traffic-models-mixed = One tokenizer counted the requests of several models: lengths hold for the model it belongs to.
+traffic-adapters = Adapters (LoRA): { $n }, in { $share } of the requests.
+traffic-media = Pictures, sound or files in { $share } of the requests: their tokens are in no count made here.
+traffic-several = { $n } bodies hold several prompts; each counts as one request.
+traffic-token-ids = { $n } prompts are token ids already.
+traffic-settings = Sampling, share of requests that set it (p10, p50, p90): { $parts }
+traffic-setting = { $name } { $share } ({ $quantiles })
+traffic-answers = What the traffic answers of the decision
+traffic-answer = { $fact }: { $value }, measured from traffic in { $n } requests over { $window }
+traffic-open = { $fact }: not answered, { $why }
+traffic-window-none = a time that the file does not say
+traffic-days = { $n } days
+traffic-hours = { $n } h
+traffic-minutes = { $n } min
+traffic-seconds = { $n } s
+traffic-why-characters = it was counted in characters, and the question asks for tokens; give the tokenizer of the model.
+traffic-why-few-requests = fewer than { $n } requests give no interval.
+traffic-why-no-prompts = no prompt could be compared.
+traffic-why-no-blocks = no block ids, or none of a known size; --block-size says it.
+traffic-why-no-bodies = this kind of file does not show what requests use of the API.
+traffic-why-few-bodies = none of so few requests uses it, which is not yet a no.
+traffic-why-no-moments = the file does not say when its requests came.
+traffic-why-unit-open = moments count from anywhere and nothing says in which unit; --time-unit says it.
+traffic-why-few-moments = too few requests have a moment: at least 20 of them and 99 % of all.
+traffic-why-no-durations = the file does not say how long its requests took, in a unit that it names.
+traffic-why-few-durations = fewer than 99 % of the requests have a duration.
+traffic-why-no-span = all requests have the same moment.
+traffic-why-no-hour = the file is shorter than an hour, so no hour can be called the fullest.
+traffic-why-other-unit = the decision asks for it in another unit than the lab counts.
+traffic-why-not-counted = the lab does not count this fact.
+traffic-written = Workload: { $path } and { $shape }, { $n } requests, { $every ->
+    [true] all of the file
+   *[false] drawn from the file in runs of { $run }
+  }. Its shared prefixes are { $share } of the input.
+traffic-left-out = { $n } of the requests that were drawn are left out of it: one of their lengths is not known.
+traffic-next = Next: { $command }
+traffic-facts-written = Facts: { $path }
+path-measured = measured from traffic, { $on }
+path-window = over { $span }
+path-counted-blocks = in whole blocks; the interval reaches up to what a part of one may hold
+path-horizon = repeats more than { $n } tokens apart counted as new
+path-overruled-declared = { $by } stated { $value } on { $on }; not used
+path-overruled-traffic = measured from traffic on { $on }: { $value }; not used
+path-answered-declared = here the team states it
+path-answered-traffic = here the team's own traffic shows it
+## Notebooks: fixing the columns, runs side by side, pages of an edition
+
+desk-file = Name in a plan
+desk-key = Name in a plan
+desk-version = Version
+desk-line = Line
+desk-field = Field
+desk-asked = What is asked
+desk-why = Why
+desk-open = What is still open
+desk-questions = { $file } still asks { $n ->
+    [one] one question
+   *[other] { $n } questions
+  }. Nothing runs before it is answered.
+desk-refused = { $file } is refused:
+desk-plan = { $file } is a plan of { $runs ->
+    [one] one launch
+   *[other] { $runs } launches
+  }, { $launches } of each run.
+desk-no-plan = There is no plan yet: answer the questions and refusals above first.
+desk-one-run = nothing: there is one run
+desk-match = { $table }, match { $match }. What varies: { $varies }
+desk-launch = Launch
+desk-conditions = Every condition, and what becomes of it on each engine
+desk-source = Source
+desk-no-problem = Nothing on this machine stands in the way of running it here.
+desk-problems = What stands in the way on this machine
+desk-number = No.
+desk-problem = What
+desk-next = Next
+desk-rules = The rules of the match, field by field
+desk-role = Role
+desk-role-equal = has to be equal
+desk-role-varied = may be the one thing that varies
+desk-role-ignored = not looked at
+desk-preflight = What is asked of the running engine before any number counts
+desk-apart = These runs may not stand side by side, so nothing is drawn side by side. Make what is named first equal, measure again, or pick other runs; one run alone can be walked back to its records all the same.
+desk-nothing-drawn = There is no value to draw.
+desk-use = Choose the metric and the load under the chart; click a name in the legend to see it alone, and hold Shift to add another; rest on a dot for its run_id.
+desk-plot-values = Any metric over the load, with intervals over launches
+desk-plot-requests = Each request, and the share that took no longer
+desk-plot-quality = Score of each task, with the interval over its items
+desk-sent = sent, s from the start of the load
+desk-share = share of requests
+desk-score = score, with 1.96 standard errors
+desk-invalid = the level is invalid: the load was not sent as planned
+desk-number-at = Number
+desk-what = What
+desk-value = Value
+desk-again = Computed again from the records
+desk-formula = Formula
+desk-from = Fields of the records
+desk-differs = Others use the name for
+desk-records = Raw records, private
+desk-whole = Manifest
+desk-whole-yes = every file of the bundle is as it was sealed
+desk-walk = { $run }: from one number to its records
+desk-edition = The runs of this edition
+desk-comparable = { $n ->
+    [one] This run may stand beside others: nothing stands against it.
+   *[other] These { $n } runs may stand side by side: they are one match.
+  }
+desk-reasons = Reasons, in the order in which to fix them
+desk-about = About
+desk-all-runs = all

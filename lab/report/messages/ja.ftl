@@ -61,6 +61,7 @@ value-workload = { $name }：{ $what }
 value-input = 入力 { $input } トークン（{ $shared }）
 value-output = 出力 { $output } トークン（{ $exact ->
     [true] 固定長
+    [each] 上限。応答ごとに、その行の長さどおり
    *[false] 上限
   }）
 value-duration = 1 段あたり最長 { $s } 秒
@@ -71,6 +72,7 @@ shared-groups = うち共有プレフィックス { $shared }、{ $groups } グ�
 content-words = シードで決まる語の並び
 content-structured-output = JSON スキーマ付きの質問（入力の長さは質問による）
 content-own-traffic = チーム自身のメッセージ（入力の長さはメッセージによる）
+content-trace = 記録したトラフィックの形（長さと共通の書き出し）に合わせた語の並び
 slo-ttft = TTFT ≤ { $ms } ms
 slo-tpot = TPOT ≤ { $ms } ms
 slo-e2e = 応答全体 ≤ { $ms } ms
@@ -78,12 +80,14 @@ load = { $arrival ->
     [closed] 同時実行 { $ladder }
     [constant] { $ladder } req/s・等間隔
     [poisson] { $ladder } req/s・ポアソン到着
+    [trace] { $ladder } req/s・記録どおりの間隔の比
    *[rate] { $ladder } req/s
   }
 load-kind = { $arrival ->
     [closed] 同時実行
     [constant] req/s・等間隔
     [poisson] req/s・ポアソン
+    [trace] req/s・記録の再生
    *[rate] req/s
   }
 load-title = 負荷
@@ -134,6 +138,7 @@ check-model-open-digest = { $series }。ただし、重みのダイジェスト�
 check-model-open-served = { $series }。ただし、成功したリクエストのない実行があります。
 check-workload-yes = workload は同じで（{ load }、出力 { $output } トークン）、成功した応答はすべて指定どおりの長さです。
 check-workload-yes-free = workload は同じです（{ load }、出力は最大 { $output } トークン）。固定長は指定していません。
+check-workload-yes-each = workload は同じで（{ load }、出力は最大 { $output } トークン）、成功した応答はそれぞれの行の長さどおりです。
 check-workload-no = 次の項目が異なります：{ $fields }。
 check-workload-open-length = workload は同じですが、指定した { $output } トークンに対し、成功した応答は { $lengths } トークンでした。
 check-workload-open-measured = workload は同じですが、有効な計測で成功した応答のない段がある実行が含まれます。
@@ -517,6 +522,7 @@ chart-throughput = { $arrival ->
     [closed] 同時実行数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
     [constant] 等間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
     [poisson] ポアソン到着で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+    [trace] 記録の間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
    *[rate] 送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
   }
 chart-throughput-desc = { $arrival ->
@@ -527,6 +533,7 @@ chart-throughput-x = { $arrival ->
     [closed] 同時実行数
     [constant] 送る予定、req/s・等間隔
     [poisson] 送る予定、req/s・ポアソン到着
+    [trace] 送る予定、req/s・記録の再生
    *[rate] 送る予定、req/s
   }
 chart-throughput-y = 出力、tok/s
@@ -537,6 +544,7 @@ chart-ttft = { $arrival ->
     [closed] TTFT の p50、p90、p99（クローズドループ、実行と負荷ごと）
     [constant] TTFT の p50、p90、p99（等間隔の到着、実行と負荷ごと）
     [poisson] TTFT の p50、p90、p99（ポアソン到着、実行と負荷ごと）
+    [trace] TTFT の p50、p90、p99（記録の再生、実行と負荷ごと）
    *[rate] TTFT の p50、p90、p99（オープンループ、実行と負荷ごと）
   }
 chart-ttft-desc = 行は { $n } 本です。横軸は実際の送信から数えたミリ秒で、0 から始まります。大きな印が p50、白抜きの丸が p90、縦棒が p99 です。1 回の起動の中の分位数で、区間ではありません。無効な段は含みません。
@@ -884,7 +892,6 @@ weekly-quiet = { $since } から変化はありません。
 weekly-cell = { $engine } · { $profile }（{ $match }）
 weekly-new = 新しいセル：{ $cell }。
 weekly-gone = 公開から外れたセル：{ $cell }。現在の状態：{ $state }。{ $why }
-weekly-withdrawn-run = 取り下げ：{ $run }。理由は下に記載しています。
 weekly-version = { $cell }：エンジンが名乗るバージョンが { $before } から { $after } に変わりました。
 weekly-changed = { $since } から、起動ごとのばらつきを超えて動いた値が { $n } 個あります。表に示します。
 weekly-changed-caption = 起動ごとのばらつきを超えて動いた値
@@ -1334,6 +1341,7 @@ path-grounds = { $clauses }。
 clause-separator = { "。" }
 clause-asked = { $clause }（条件は { $asked }）
 path-quality = 品質：{ $against } の列に対して、最も下がったタスクの低下は { $value } です（条件は { $asked }）。
+path-quality-kept = 品質：{ $against } の列に対して、下がったタスクはありません。伸びが最も小さいタスクの伸びは { $value } です（条件：低下は { $asked }）。
 path-preparation = 準備時間は { $value } です（条件は { $asked }）。
 path-branch-closed = { $engine } への枝は閉じています。理由：{ $reason }。
 sentence-end = 。
@@ -1453,3 +1461,232 @@ text-step = { $source }、条件：{ $asked }、答え：{ $answer }
 text-flip = { $what }：{ $now } → { $then }：{ $end }
 text-row = { $first }：{ $others }
 text-evidence = 証拠：{ $evidence }、{ $then }
+
+## 週をまたぐ決定
+
+day = { DATETIME($day, dateStyle: "long") }
+weekly-of = { $week }
+weekly-no-label = 環境ラベルなし（公開したものがまだありません）
+weekly-answer = この回の答え：{ $match }
+weekly-fixed-later = この試合で公開したセルはまだありません。固定した列は計画にあります。lab plan PLAN --handout で会議用に印刷できます。
+weekly-no-facts = この試合では道筋をたどっていません。params/publish.yaml に、チームの事実ファイルの指定がありません。
+weekly-since = 前の週からの変化
+weekly-moved-title = 動いた値
+weekly-beside = 同じセルの起動と品質
+weekly-beside-start = 起動：{ $how }
+weekly-beside-quality = 品質：{ $how }
+beside-changed = こちらも動いた
+beside-within = ばらつきの範囲内
+beside-incomparable = 前の週と比べられる値なし
+weekly-moved = { $what }、{ $load }：前回 { $before }、今回 { $after }。差の 95 % 区間は [{ $low }, { $high }] です。
+weekly-match-new = この試合は { $since } にはありませんでした。比べる相手はありません。
+weekly-withdrawn-why = { $run } を取り下げました。理由：{ $reason }
+weekly-correction-paths = 次の workload の道筋、またはその根拠が変わりました：{ $workloads }。
+weekly-archive-paths = 道筋の行き先
+weekly-archive-path = { $workload }：{ $end }
+history-note = 各行は、公開した版に書かれたものだけから作っています。そのときの道筋、今の道筋、そして両者が分かれた問いです。内容の同じ版は 1 行にまとめます。答えを変えなかった計測値の動きは行にしません。
+history-no-path = 道筋を載せた版はまだありません。params/publish.yaml に、チームの事実ファイルの指定がありません。
+history-caption = workload「{ $workload }」のこれまでの決定（新しい順）
+history-edition = 版
+history-path = 道筋
+history-why = 理由
+history-review = 見直しの期限
+history-until = { $edition }まで同じ
+history-now = 今：{ $end }
+history-then = 前：{ $end }
+history-as-before = 行き先は前と同じです。
+history-gone = この版には、この workload の道筋がありません。
+history-generated = 説明のための例です。数字は生成したものです。
+history-first = この workload の最初の道筋です。決定木は { $file } です。
+history-turn = 道筋はここで分かれました。{ $change }
+history-answer = 「{ $question }」の答えが、{ $before }から { $after }に変わりました。
+history-closed = 「{ $question }」の答えは { $now }で、枝を閉じます。
+history-threshold = 「{ $question }」のしきい値が、{ $before }から { $after }に変わりました。
+history-withdrawn = 根拠にしていた { $run } を取り下げました。理由：{ $reason }
+history-tree = 決定木のファイルが改訂されました：{ $before } から { $after } へ。
+history-beyond = 未確定の問いの先にあるものが変わりました。道筋の JSON に載せています。
+history-match = 答える試合が変わりました：{ $before } から { $after } へ。
+history-restated = チームが { $after } に事実を述べ直しました（前は { $before }）。
+history-reply = { $value }（{ $reply }）
+history-reply-why = { $reply }（{ $why }）
+decided-first = { $workload }：最初の道筋です。{ $end }。
+decided-same = { $workload }：道筋は { $since }から変わらず、{ $end }。
+decided-moved = { $workload }：{ $since }の道筋は { $before }が、今回は { $end }。{ $why }
+decided-stays = { $workload }：道筋は引き続き { $end }。その根拠が { $since }から変わりました。{ $why }
+decided-gone = { $workload }：この版には道筋がなくなりました。
+closed-by = { $reason }。{ $value }（条件は { $asked }）
+weekly-not-published = { $engine }（公開したセルなし）
+## チーム自身のトラフィックの形
+
+traffic-title = トラフィックの形
+traffic-kind-openai = OpenAI API 形式のリクエスト本文：{ $records } 件の記録に { $requests } リクエスト。
+traffic-kind-sharegpt = ShareGPT：{ $records } 件の記録に { $conversations } 会話。応答 1 つを、それより前のすべてをプロンプトとする 1 リクエストと数えます：{ $requests } リクエスト。
+traffic-kind-mooncake = Mooncake トレース：{ $records } 件の記録に { $requests } リクエスト。
+traffic-bad = 数えなかった記録：{ $n } 件、{ $why }（最初は { $lines } 行目）。
+traffic-bad-not-json = JSON ではない
+traffic-bad-not-utf-8 = UTF-8 ではない
+traffic-bad-too-long = 64 MiB を超える
+traffic-bad-array-broken = 配列がここで壊れており、以降は読んでいない
+traffic-bad-not-an-object = オブジェクトではない
+traffic-bad-no-request = この種類のリクエストが入っていない
+traffic-bad-no-prompt = 何も尋ねていないリクエスト
+traffic-bad-bad-messages = 未知の形のメッセージ
+traffic-bad-bad-lengths = 長さまたはブロック番号が整数でない、または長さが 0
+traffic-bad-other-endpoint = 埋め込みなど、別のエンドポイントへのリクエスト
+traffic-twice = { $n } 行は、時刻や番号も含めて同じ行が先にあります。1 回だけ数えました。
+traffic-twice-more = 同じ行の有無は、はじめの異なる 1,048,576 行の中でだけ調べました。
+traffic-answers-last = { $n } リクエストでは最後のメッセージがアシスタントのものです。これを応答とみなしました。
+traffic-failed = { $n } リクエストは失敗と記録されています。送られたものなので数えています。
+traffic-lengths = 長さ
+traffic-input = 入力、{ $by }
+traffic-output = 出力、{ $by }
+traffic-limit = リクエストが指定した応答の最大トークン数
+traffic-by-tokenizer = トークン数（チャットテンプレートを除き、ここで計数）
+traffic-by-server = トークン数（サーバの計数、usage）
+traffic-by-file = トークン数（ファイルの記載）
+traffic-by-characters = 文字数（トークン数ではない。トークナイザの指定なし）
+traffic-by-nobody = 単位を問わず
+traffic-none = { $what }：未計測。ファイルに記録がありません。
+traffic-quantiles = { $what }：{ $n } リクエスト、平均 { $mean }、最小 { $least }、p10 { $p10 }、p25 { $p25 }、p50 { $p50 }、p75 { $p75 }、p90 { $p90 }、p99 { $p99 }、最大 { $most }
+traffic-prefixes = 共有プレフィックス
+traffic-prefix-tokens = トークン単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しです。
+traffic-prefix-characters = 文字単位の比較（トークンの割合ではありません）：入力 { $total } 文字の { $share } が、ファイル内の先行リクエストと共通の書き出しです。
+traffic-prefix-blocks = { $block } トークンのブロック単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しのブロックです。
+traffic-interval = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。
+traffic-interval-blocks = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。上端には、ブロックの一部だけが共通である分を含めています。
+traffic-block-open = 長さの記録はブロックの大きさを 1 つに定めません。{ $block } トークンとしました。--block-size で指定できます。
+traffic-whole = { $n } リクエストは、プロンプト全体が先行リクエストの書き出しと同じです。
+traffic-within = プレフィックスを前回使ってからの間隔ごとの割合：{ $parts }。
+traffic-ago = { $span }以内
+traffic-ago-requests = { $n } リクエスト以内
+traffic-ago-ever = 間隔を問わず
+traffic-ago-share = { $when } { $share }
+traffic-windows = { $span }ごとの { $n } 区間では、最小 { $low }、中央値 { $middle }、最大 { $high }。
+traffic-horizon = 記憶の上限に達しました。ほかのトークンまたは文字を { $n } より多くはさんで再び現れたプレフィックスは、新しいものと数えています。
+traffic-cached = サーバ自身がキャッシュから得たのは、プロンプトのトークンの { $share } です（usage の cached_tokens）。
+traffic-time = 時刻
+traffic-arrivals = { $span }にわたり毎秒 { $rate } リクエスト。到着間隔の変動係数は { $cv }（互いに無関係な到着なら 1）。
+traffic-peak = 最も混む { $span }の到着数は、平均の { $ratio } 倍です。
+traffic-dispersion = 分散指数（区間内の到着数の分散 ÷ 平均）：{ $parts }。
+traffic-ties = 間隔 0 が { $n } 回あります。それ以外で最小の間隔は { $step }で、これより細かいことはわかりません。
+traffic-moments-more = 時刻は、はじめの { $n } 件だけを使いました。
+traffic-in-flight = 同時実行数（記録された時刻と所要時間から）：平均 { $mean }、最大 { $peak }。
+traffic-hour = 最も混む 1 時間では平均 { $mean }、12 等分した部分についての 95 % 区間は { $low } ～ { $high }。
+traffic-hour-only = ファイルは { $span }分の記録です。それ以外のさらに混む時間帯はわかりません。
+traffic-no-arrivals = 到着：未計測。{ $why }
+traffic-no-in-flight = 同時実行数：未計測。{ $why }
+traffic-clock-missing = { $n } 件の記録に時刻がありません。
+traffic-clock-broken = { $n } 件の記録の時刻が読み取れません。
+traffic-clock-back = 時刻が { $n } 回戻っています（最大 { $span }）。プレフィックスはファイルの順、到着間隔は時刻の順で数えました。
+traffic-clock-no-unit = { $n } 件の記録は、所要時間の単位がわからないため使っていません。
+traffic-use = リクエストが使う機能
+traffic-turns = 会話の 2 往復目以降：リクエストの { $share }。1 リクエスト中のユーザの発言数：p50 { $p50 }、p90 { $p90 }、最大 { $most }。
+traffic-structured = 応答の形の指定：JSON スキーマ { $schema }、任意の JSON { $json }、正規表現・選択肢・文法 { $other }。
+traffic-tools = ツールの提示 { $offers }（中央値 { $middle } 個）、ツールの呼び出しまたは結果 { $uses }。
+traffic-stream = ストリーミング { $share }、指定なし { $silent }。
+traffic-models = モデル名：{ $n } 種類。最も多いものはリクエストの { $most }。名前は数えるだけで、残しません。
+traffic-models-more = モデル名：{ $n } 種類を超える。最も多いものはリクエストの { $most }。名前は数えるだけで、残しません。
+traffic-models-mixed = 複数のモデルへのリクエストを 1 つのトークナイザで数えました。長さは、そのトークナイザのモデルについてのものです。
+traffic-adapters = アダプタ（LoRA）：{ $n } 種類、リクエストの { $share }。
+traffic-media = 画像、音声またはファイルを含むリクエスト：{ $share }。そのトークンは、ここでの計数に入っていません。
+traffic-several = { $n } 件の本文には複数のプロンプトがあります。それぞれ 1 リクエストと数えました。
+traffic-token-ids = { $n } 件のプロンプトは、はじめからトークン番号です。
+traffic-settings = サンプリング（指定したリクエストの割合、かっこ内は p10、p50、p90）：{ $parts }
+traffic-setting = { $name } { $share }（{ $quantiles }）
+traffic-answers = 決定木の問いのうち、トラフィックが答えるもの
+traffic-answer = { $fact }：{ $value }、トラフィックから計測、{ $n } リクエスト、{ $window }
+traffic-open = { $fact }：答えられません。{ $why }
+traffic-window-none = 期間の記録なし
+traffic-days = { $n } 日
+traffic-hours = { $n } 時間
+traffic-minutes = { $n } 分
+traffic-seconds = { $n } 秒
+traffic-why-characters = 文字数で数えましたが、問いはトークン数についてのものです。モデルのトークナイザを指定してください。
+traffic-why-few-requests = { $n } リクエスト未満では区間が出せません。
+traffic-why-no-prompts = 比べられるプロンプトがありません。
+traffic-why-no-blocks = ブロック番号がないか、ブロックの大きさがわかりません。--block-size で指定できます。
+traffic-why-no-bodies = この種類のファイルからは、リクエストが使う機能はわかりません。
+traffic-why-few-bodies = 使うリクエストはありませんが、件数が少なく「いいえ」とは言えません。
+traffic-why-no-moments = リクエストの時刻がファイルにありません。
+traffic-why-unit-open = 時刻の起点も単位もわかりません。--time-unit で単位を指定できます。
+traffic-why-few-moments = 時刻のあるリクエストが足りません（20 件以上、かつ全体の 99 % 以上）。
+traffic-why-no-durations = リクエストの所要時間が、単位のわかる形でファイルにありません。
+traffic-why-few-durations = 所要時間のあるリクエストが 99 % に足りません。
+traffic-why-no-span = すべてのリクエストの時刻が同じです。
+traffic-why-no-hour = ファイルが 1 時間より短いため、最も混む 1 時間とは言えません。
+traffic-why-other-unit = 決定木の単位が、ラボの数え方と異なります。
+traffic-why-not-counted = この事実はラボでは数えません。
+traffic-written = workload：{ $path } と { $shape }、{ $n } リクエスト（{ $every ->
+    [true] ファイルのすべて
+   *[false] ファイルから { $run } 件続きで抽出
+  }）。共有プレフィックスは入力の { $share } です。
+traffic-left-out = 抽出したうち { $n } リクエストは、長さの一方がわからないため含めていません。
+traffic-next = 次のコマンド：{ $command }
+traffic-facts-written = 事実のファイル：{ $path }
+path-measured = トラフィックから計測、{ $on }
+path-window = 期間は { $span }
+path-counted-blocks = ブロック単位の計測。区間は、ブロックの一部だけが共通である分まで含む
+path-horizon = { $n } トークンより離れた繰り返しは新しいものと計数
+path-overruled-declared = { $by } の申告（{ $on }）は { $value }。使っていません
+path-overruled-traffic = トラフィックからの計測（{ $on }）は { $value }。使っていません
+path-answered-declared = ここではチームの申告
+path-answered-traffic = ここではチーム自身のトラフィック
+## ノートブック：列を決める、実行を並べる、版のページを作る
+
+desk-file = 計画での名前
+desk-key = 計画での名前
+desk-version = 版
+desk-line = 行
+desk-field = 項目
+desk-asked = 確認する内容
+desk-why = 理由
+desk-open = まだ決まっていないこと
+desk-questions = { $file } には、まだ { $n } 件の問いが残っています。答えるまで何も実行しません。
+desk-refused = { $file } は受け付けられません：
+desk-plan = { $file } は計画として読めます。起動は全部で { $runs } 回、1 つの実行につき { $launches } 回です。
+desk-no-plan = 計画はまだありません。先に、上の問いと指摘に答えてください。
+desk-one-run = なし（実行は 1 つ）
+desk-match = { $table }、試合 { $match }。変えるもの：{ $varies }
+desk-launch = 起動
+desk-conditions = すべての条件と、各エンジンでの扱い
+desk-source = 出典
+desk-no-problem = このマシンでの実行を妨げるものはありません。
+desk-problems = このマシンでの実行を妨げるもの
+desk-number = 番号
+desk-problem = 内容
+desk-next = 次にすること
+desk-rules = 試合のルール（項目ごと）
+desk-role = 扱い
+desk-role-equal = 同じでなければならない
+desk-role-varied = 変えてよい 1 つになれる
+desk-role-ignored = 見ない
+desk-preflight = 数字を数える前に、動いているエンジンに確認すること
+desk-apart = これらの実行は横に並べられないため、並べた図は描きません。最初に挙げた項目をそろえて計測し直すか、別の実行を選んでください。1 つの実行の数字を記録までたどることは、そのままできます。
+desk-nothing-drawn = 描く値がありません。
+desk-use = 図の下で指標と負荷を選びます。凡例の名前をクリックするとそれだけが濃く残り、Shift を押しながらで追加できます。点に重ねると run_id が出ます。
+desk-plot-values = 負荷に対する各指標（起動間の区間つき）
+desk-plot-requests = 各リクエストと、それ以下で済んだ割合
+desk-plot-quality = 各タスクのスコア（設問間の区間つき）
+desk-sent = 送信時刻（負荷の開始からの秒）
+desk-share = リクエストの割合
+desk-score = スコア（標準誤差の 1.96 倍を付記）
+desk-invalid = この段階は無効：負荷を計画どおりに送れなかった
+desk-number-at = 数字
+desk-what = 内容
+desk-value = 値
+desk-again = 記録から計算し直した値
+desk-formula = 計算式
+desk-from = 使う記録の項目
+desk-differs = 同じ名前の別の使い方
+desk-records = 生の記録（非公開）
+desk-whole = マニフェスト
+desk-whole-yes = バンドルの全ファイルが封をしたときのまま
+desk-walk = { $run }：1 つの数字から記録まで
+desk-edition = この版の実行
+desk-comparable = { $n ->
+    [one] この実行は他と並べられます。妨げるものはありません。
+   *[other] これら { $n } 件の実行は横に並べられます。1 つの試合です。
+  }
+desk-reasons = 理由（直す順）
+desk-about = 対象
+desk-all-runs = すべて
