@@ -11,7 +11,8 @@ from lab.errors import EndpointError, ModelError, TrafficError
 from lab.evidence import write_atomically
 from lab.load.tokens import open_tokenizer
 from lab.trace import as_lines
-from lab.traffic.reading import EncodeAll, Measured
+from lab.traffic.reading import Measured
+from lab.traffic.units import EncodeAll
 
 ASKED_AT_ONCE = 8
 """Texts that an engine is asked to encode at a time."""

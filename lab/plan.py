@@ -16,6 +16,7 @@ from lab.engines.attachment import attached_endpoint, find_fault
 from lab.engines.base import Adapter, Place
 from lab.environment import capture
 from lab.errors import EndpointError, LabError, OpenQuestions, ParamsError, UndecidedPlan, nearest
+from lab.load.prompts import longest_tokens
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, open_questions, parse, read_mapping, shown
 from lab.quality.suite import Suite, find_suite, load_suite
@@ -309,11 +310,13 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: Suite, folder
     workload, source = _workload(entry.workload or plan.workload, folder, where)
     context_limit = entry.context_limit or plan.context_limit
     longest = (workload.input_tokens or 0) + workload.output_tokens + TEMPLATE_ALLOWANCE
+    if workload.content == "trace" and source is not None:
+        longest = (longest_tokens(workload, read_source("trace", source)) or 0) + TEMPLATE_ALLOWANCE
     if longest > context_limit:
+        inputs = "as its rows say" if workload.content == "trace" else workload.input_tokens or "unknown"
         raise ParamsError(
             f"{where}: workload {workload.name} needs up to {longest} tokens of context "
-            f"({workload.input_tokens or 'unknown'} in, {workload.output_tokens} out, "
-            f"{TEMPLATE_ALLOWANCE} for the template); "
+            f"({inputs} in, {workload.output_tokens} out, {TEMPLATE_ALLOWANCE} for the template); "
             f"context_limit is {context_limit}"
         )
     if workload.content == "structured-output" and workload.endpoint != "chat":

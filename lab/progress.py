@@ -97,7 +97,7 @@ class TrafficProgress(_Line):
         """Show how far the reading is."""
         done, size = progress.done_bytes, progress.size_bytes
         self.change(
-            f"{done / 1e6:,.0f} of {size / 1e6:,.0f} MB read  {progress.requests:,} requests",
+            f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB read  {progress.requests:,} requests",
             "reading",
             complete=done == size,
         )

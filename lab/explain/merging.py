@@ -100,3 +100,14 @@ def _choose(name: str, one: Entry, two: Entry, by_traffic: set[str], place: str)
     assert other.by is not None and other.day is not None  # they were stamped
     overruled = Overruled(value=other.value, source=other.measured_from or "declared", by=other.by, day=other.day)
     return used.model_copy(update={"overruled": overruled})
+
+
+def measured_alone(facts: TeamFacts) -> tuple[str, ...]:
+    """Workloads of which nothing is stated: what was measured may stand under another name than the team's."""
+    return tuple(
+        name
+        for name, workload in facts.workloads.items()
+        if workload.facts
+        and not workload.engines
+        and all(isinstance(fact, Entry) and fact.measured_from for fact in workload.facts.values())
+    )

@@ -65,13 +65,13 @@ def span(seconds: float, t: Messages) -> str:
     for least, size, key in _SPANS:
         if seconds >= least:
             return t(key, n=_trim(significant(seconds / size)))
-    return t("traffic-seconds", n=_trim(significant(seconds)))
+    return t("span-s", n=_trim(significant(seconds)))
 
 
 _SPANS = (
     (172_800, 86_400, "traffic-days"),
-    (7_200, 3_600, "traffic-hours"),
-    (120, 60, "traffic-minutes"),
+    (7_200, 3_600, "span-h"),
+    (120, 60, "span-min"),
 )
 """From so many seconds on, a time is told in units of so many."""
 
@@ -99,7 +99,7 @@ def _lengths(shape: Shape, t: Messages) -> Iterator[str]:
         for place, one in enumerate(found):
             yield from _length(t(key, by=t(f"traffic-by-{one.counted_by}")), one, t, bars=not place)
         if not found:
-            yield t("traffic-none", what=t(key, by=t("traffic-by-nobody")))
+            yield t("traffic-not", what=t(f"{key}-alone"), why=t("traffic-why-not-held"))
     if shape.limits is not None:
         yield from _length(t("traffic-limit"), shape.limits, t, bars=False)
 
@@ -118,7 +118,8 @@ def _length(what: str, one: Lengths, t: Messages, *, bars: bool) -> Iterator[str
 def _prefixes(shape: Shape, t: Messages) -> Iterator[str]:
     found = shape.prefixes
     if found is None:
-        yield t("traffic-why-no-blocks" if shape.kind == "mooncake" else "traffic-why-no-prompts")
+        why = "traffic-why-no-blocks" if shape.kind == "mooncake" else "traffic-why-no-prompts"
+        yield t("traffic-not", what=t("traffic-prefixes"), why=t(why))
         return
     yield t(f"traffic-prefix-{found.level}", share=percent(found.share), total=count(found.total),
             block=found.block_tokens or 0)  # fmt: skip
@@ -126,7 +127,7 @@ def _prefixes(shape: Shape, t: Messages) -> Iterator[str]:
         key = "traffic-interval-blocks" if found.level == "blocks" else "traffic-interval"
         yield t(key, low=percent(found.low), high=percent(found.high))
     else:
-        yield t("traffic-why-few-requests", n=LEAST_FOR_INTERVAL)
+        yield t("traffic-not", what=t("traffic-its-interval"), why=t("traffic-why-few-requests", n=LEAST_FOR_INTERVAL))
     if found.block_open:
         yield t("traffic-block-open", block=found.block_tokens or 0)
     if found.whole:
@@ -159,25 +160,28 @@ def _ago(found: Prefixes, t: Messages) -> Iterator[str]:
 def _time(shape: Shape, t: Messages) -> Iterator[str]:
     came = shape.arrivals
     if came is None:
-        yield t("traffic-no-arrivals", why=t(f"traffic-why-{shape.no_arrivals}", n=LEAST_FOR_INTERVAL))
+        yield t("traffic-not", what=t("traffic-its-arrivals"), why=t(f"traffic-why-{shape.no_arrivals}"))
     else:
         cv = "—" if came.gap_cv is None else significant(came.gap_cv)
         yield t("traffic-arrivals", rate=significant(came.rate_rps), span=span(came.span_s, t), cv=cv)
         if came.peak_to_mean is not None and came.peak_window_s is not None:
             yield t("traffic-peak", span=span(came.peak_window_s, t), ratio=significant(came.peak_to_mean))
         if came.dispersion:
-            parts = (f"{span(one.window_s, t)}: {significant(one.index)}" for one in came.dispersion)
+            parts = (
+                t("traffic-dispersion-part", span=span(one.window_s, t), index=significant(one.index))
+                for one in came.dispersion
+            )
             yield t("traffic-dispersion", parts=t("list-separator").join(parts))
         if came.ties:
             yield t("traffic-ties", n=count(came.ties), step=span(came.step_s or 0.0, t))
         if came.more:
             yield t("traffic-moments-more", n=count(came.n))
     if shape.in_flight is None:
-        yield t("traffic-no-in-flight", why=t(f"traffic-why-{shape.no_in_flight}", n=LEAST_FOR_INTERVAL))
+        yield t("traffic-not", what=t("traffic-its-in-flight"), why=t(f"traffic-why-{shape.no_in_flight}"))
     else:
         yield t("traffic-in-flight", mean=significant(shape.in_flight.mean), peak=count(shape.in_flight.peak))
         if shape.in_flight.hour_mean is None:
-            yield t("traffic-why-no-hour", n=LEAST_FOR_INTERVAL)
+            yield t("traffic-not", what=t("traffic-its-hour"), why=t("traffic-why-no-hour"))
         else:
             low, high = shape.in_flight.low or 0.0, shape.in_flight.high or 0.0
             yield t("traffic-hour", mean=significant(shape.in_flight.hour_mean), low=significant(low),
@@ -199,7 +203,7 @@ def _use(shape: Shape, t: Messages) -> Iterator[str]:
         yield t("traffic-turns", share=percent(turns.later / turns.n), p50=turns.p50, p90=turns.p90, most=turns.most)
     use = shape.use
     if use is None:
-        yield t("traffic-why-no-bodies")
+        yield t("traffic-not", what=t("traffic-use"), why=t("traffic-why-no-bodies"))
         return
     yield t("traffic-structured", schema=_share(use.json_schema, use), json=_share(use.json_object, use),
             other=_share(use.constrained_otherwise, use))  # fmt: skip

@@ -8,23 +8,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from lab.errors import TrafficError
 from lab.trace import TraceRow
 from lab.traffic.draw import Draw, Drawn, rows_of
 from lab.traffic.files import Fault, TrafficFile, Value, looks_like, open_traffic
 from lab.traffic.moments import Moments
 from lab.traffic.prefixes import PrefixCount
-from lab.traffic.requests import SAMPLING, Kind, NotARequest, Refusal, Request, kind_of, requests_of
-from lab.traffic.shape import Bad, Counter, Lengths, Setting, Shape, Turns, Unit, Use
+from lab.traffic.requests import Kind, NotARequest, Refusal, Request, kind_of, requests_of
+from lab.traffic.shape import Bad, Counter, Lengths, Shape, Turns, Unit
 from lab.traffic.tally import LengthTally, Seen
 from lab.traffic.times import Unit as TimeUnit
 from lab.traffic.traces import BlockSize, TraceLine, trace_line
 from lab.traffic.tree import TREE_BUDGET_BYTES
+from lab.traffic.units import Counting, EncodeAll
+from lab.traffic.uses import UseCount
 
-EncodeAll = Callable[[Sequence[str]], Sequence[Sequence[int]]]
-"""The token ids of many texts, special tokens not added."""
 As = Literal["openai", "sharegpt", "mooncake"]
 
 LOOKED_AT = 200
@@ -37,9 +35,6 @@ PROGRESS_EVERY = 500
 
 _BATCH_TEXTS = 256
 _BATCH_CHARS = 2_000_000
-_CACHED_BYTES = 48 * 1024 * 1024
-_MARK = 1 << 31
-"""Marks begin here, above every token and every character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +182,7 @@ class _Reading:
         self._prefixes = PrefixCount("blocks" if kind == "mooncake" else self._counted.unit, budget_bytes)
         self._block = BlockSize()
         self._draw = Draw(most_requests, seed)
-        self._use = _UseCount()
+        self._use = UseCount()
         self._turns, self._later = LengthTally(), 0
         self._waiting: list[Request] = []
         self._waiting_chars = 0
@@ -379,124 +374,3 @@ def _lengths(*tallies: tuple[LengthTally, Unit, Counter]) -> tuple[Lengths, ...]
             )
         )
     return tuple(found)
-
-
-class Counting:
-    """Turns texts into units: token ids with a tokenizer, characters without one.
-
-    Texts that come again, as instructions do, are encoded once, as long as they fit into a bounded memory.
-    """
-
-    def __init__(self, encode_all: EncodeAll | None) -> None:
-        self._encode_all = encode_all
-        self.unit: Unit = "tokens" if encode_all is not None else "characters"
-        self._known: dict[str, bytes] = {}
-        self._known_bytes = 0
-
-    def prepare(self, texts: Iterator[str]) -> None:
-        """Encode what is not known yet, all at once."""
-        if self._encode_all is None:
-            return
-        if self._known_bytes > _CACHED_BYTES:
-            # what was used last stands last
-            for text in list(self._known)[: len(self._known) // 2 + 1]:
-                self._forget(text)
-        fresh = []
-        for text in dict.fromkeys(texts):
-            known = self._known.pop(text, None)
-            if known is None:
-                fresh.append(text)
-            else:
-                self._known[text] = known
-        if not fresh:
-            return
-        for text, ids in zip(fresh, self._encode_all(fresh), strict=True):
-            self._known[text] = np.asarray(ids, np.uint32).tobytes()
-            self._known_bytes += len(self._known[text]) + len(text)
-
-    def _forget(self, text: str) -> None:
-        self._known_bytes -= len(self._known.pop(text)) + len(text)
-
-    def length(self, text: str) -> int:
-        """Units of a text."""
-        return len(text) if self._encode_all is None else len(self._known[text]) // 4
-
-    def units(self, request: Request) -> tuple[bytes, tuple[int, ...]] | None:
-        """The units of a prompt, and at which places marks stand; None where it is token ids and nobody reads them."""
-        parts, marks, at = [], [], 0
-        for mark, text in request.pieces:
-            if isinstance(text, str):
-                own = text.encode("utf-32-le", "surrogatepass") if self._encode_all is None else self._known[text]
-            elif self._encode_all is None:
-                return None
-            else:
-                own = np.asarray(text, np.uint32).tobytes()
-            marks.append(at)
-            parts += [np.uint32(_MARK + mark).tobytes(), own]
-            at += 1 + len(own) // 4
-        return b"".join(parts), tuple(marks)
-
-
-class _UseCount:
-    """What bodies use of the API."""
-
-    def __init__(self) -> None:
-        self._n = self._schema = self._json = self._otherwise = self._offers = self._uses = 0
-        self._stream = self._stream_said = self._media = self._several = self._ids = self._adapter_requests = 0
-        self._tools = LengthTally()
-        self._models, self._adapters = Seen(), Seen()
-        self._settings: dict[str, int] = {}
-        self._values: dict[str, LengthTally] = {}
-
-    def add(self, request: Request) -> None:
-        self._n += 1
-        self._schema += request.constraint == "json-schema"
-        self._json += request.constraint == "json-object"
-        self._otherwise += request.constraint == "other"
-        self._offers += request.tools > 0
-        if request.tools:
-            self._tools.add(request.tools)
-        self._uses += request.uses_tools
-        self._stream += request.stream is True
-        self._stream_said += request.stream is not None
-        self._media += request.media > 0
-        self._several += request.prompts > 1
-        self._ids += any(not isinstance(text, str) for _, text in request.pieces)
-        if request.model is not None:
-            self._models.add(request.model.encode("utf-8", "surrogatepass"))
-        if request.adapter is not None:
-            self._adapter_requests += 1
-            self._adapters.add(request.adapter.encode("utf-8", "surrogatepass"))
-        for name, value in request.sampling.items():
-            self._settings[name] = self._settings.get(name, 0) + 1
-            if value is not None and value >= 0 and name != "seed":
-                self._values.setdefault(name, LengthTally()).add(round(value * 1000))
-
-    def result(self) -> Use:
-        return Use(
-            n=self._n,
-            json_schema=self._schema,
-            json_object=self._json,
-            constrained_otherwise=self._otherwise,
-            offers_tools=self._offers,
-            uses_tools=self._uses,
-            tools_p50=self._tools.quantile(0.5) if self._tools.n else None,
-            stream=self._stream,
-            stream_said=self._stream_said,
-            media=self._media,
-            several_prompts=self._several,
-            token_ids=self._ids,
-            models=len(self._models),
-            models_more=self._models.full,
-            model_most=self._models.largest(),
-            adapters=len(self._adapters),
-            adapter_requests=self._adapter_requests,
-            settings=tuple(self._setting(name) for name in SAMPLING if name in self._settings),
-        )
-
-    def _setting(self, name: str) -> Setting:
-        values = self._values.get(name)
-        if values is None:
-            return Setting(name=name, n=self._settings[name])
-        p10, p50, p90 = (values.quantile(share) / 1000 for share in (0.1, 0.5, 0.9))
-        return Setting(name=name, n=self._settings[name], p10=p10, p50=p50, p90=p90)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lab.traffic.answers import DEPTH, MOST_TOKENS, Said, calls_of, said_in
 from lab.traffic.times import END_KEYS, START_KEYS, BrokenTime, duration, first_of, moment
 
 Kind = Literal["openai", "sharegpt", "mooncake"]
@@ -38,15 +39,6 @@ _BODIES = (
     "body", "request", "request_body", "requestBody", "reqPayload", "request_payload", "payload", "json", "req",
     "data", "params", "kwargs", "http.request.body", "providerRequest", "standard_logging_object", "input",
 )  # fmt: skip
-_ANSWERS = (
-    "response", "response_body", "responseBody", "respPayload", "response_payload", "http.response.body",
-    "providerResponse", "body", "json", "output", "completion", "result", "data",
-)  # fmt: skip
-MOST_TOKENS = 1_000_000_000
-"""A larger count is none."""
-_DEPTH = 4
-"""How deep a body may lie in its wrapping."""
-
 SAMPLING = (
     "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty", "seed",
     "stop", "n", "logprobs", "logit_bias", "reasoning_effort", "ignore_eos", "min_tokens",
@@ -191,7 +183,7 @@ def _logged(record: Mapping[str, Any]) -> Request:
     _read_prompt(body, request)
     _read_use(body, request)
     _read_clock(around, request)
-    _read_answer(record, body, request)
+    _take(said_in(record, body), request)
     if not any(text for _, text in request.pieces):
         raise NotARequest("no-prompt")
     status = first_of(around, ("status_code", "statusCode", "response_status", "status"))
@@ -199,6 +191,13 @@ def _logged(record: Mapping[str, Any]) -> Request:
     name = first_of(around, ("request_id", "requestId", "custom_id", "id", "trace_id", "x-request-id"))
     request.name = name if isinstance(name, str) else None
     return request
+
+
+def _take(said: Said, request: Request) -> None:
+    request.usage_in, request.usage_out, request.usage_cached = said.usage_in, said.usage_out, said.usage_cached
+    request.uses_tools |= said.called
+    if said.text is not None:
+        request.answer, request.answers_last = said.text, False
 
 
 def _find(
@@ -210,7 +209,7 @@ def _find(
             value = json.loads(value)
         except (ValueError, RecursionError):
             return None
-    if not isinstance(value, Mapping) or depth > _DEPTH:
+    if not isinstance(value, Mapping) or depth > DEPTH:
         return None
     around = (*around, value)
     if isinstance(value.get("messages"), list) or isinstance(value.get("prompt"), str | list):
@@ -281,7 +280,7 @@ def _read_messages(messages: list[Any], request: Request) -> None:
         if calls or mark == TOOL or message.get("type") in ("function_call", "function_call_output"):
             request.uses_tools = True
         if calls:
-            pieces.append((mark, json.dumps(_calls(calls), ensure_ascii=False)))
+            pieces.append((mark, json.dumps(calls_of(calls), ensure_ascii=False)))
         read.append((mark, pieces or [(mark, "")]))
     if read and read[-1][0] == ASSISTANT and len(read) > 1:
         answer = "".join(text for _, text in read.pop()[1] if isinstance(text, str))
@@ -318,11 +317,6 @@ def _pieces(message: Mapping[str, Any], mark: int) -> Iterator[tuple[int, str | 
                 yield MEDIA + seen % (1 << 28), ""
     elif content is not None:
         raise NotARequest("bad-messages")
-
-
-def _calls(calls: Any) -> list[Any]:
-    listed = calls if isinstance(calls, list) else [calls]
-    return [call.get("function", call) if isinstance(call, Mapping) else "" for call in listed]
 
 
 def _read_use(body: Mapping[str, Any], request: Request) -> None:
@@ -391,113 +385,3 @@ def _read_clock(around: tuple[Mapping[str, Any], ...], request: Request) -> None
                 request.took_s, request.no_unit = at_s - request.at_s, False
         except BrokenTime:
             request.time_broken = True
-
-
-# ---------------------------------------------------------------- answers
-
-
-def _read_answer(record: Mapping[str, Any], body: Mapping[str, Any], request: Request) -> None:
-    answer = _find_answer(record, body)
-    usage: Any = None
-    if answer is not None:
-        usage = answer.get("usage")
-        text, called = _answer_text(answer)
-        request.uses_tools |= called
-        if text is not None:
-            request.answer, request.answers_last = text, False
-    for place in (usage, record.get("usage"), record):
-        if not isinstance(place, Mapping):
-            continue
-        request.usage_in = _whole(place, "prompt_tokens", "input_tokens", "promptTokens")
-        request.usage_out = _whole(place, "completion_tokens", "output_tokens", "completionTokens")
-        for key in ("prompt_tokens_details", "input_tokens_details"):
-            if isinstance(place.get(key), Mapping):
-                request.usage_cached = _whole(place[key], "cached_tokens")
-        if request.usage_in is not None or request.usage_out is not None:
-            break
-
-
-def _find_answer(value: Any, body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | None:
-    if isinstance(value, str) and depth:
-        text = value.lstrip()
-        if text.startswith("data:"):
-            return _streamed(text)
-        if text[:1] != "{":
-            return None
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-    if not isinstance(value, Mapping) or depth > _DEPTH or (value is body and depth):
-        return None
-    if isinstance(value.get("choices"), list):
-        return value
-    if isinstance(value.get("output"), list) and value.get("object") == "response":
-        return value
-    if depth and isinstance(value.get("usage"), Mapping):
-        return value
-    for key in _ANSWERS:
-        inner = value.get(key)
-        if isinstance(inner, Mapping | str) and (found := _find_answer(inner, body, depth + 1)) is not None:
-            return found
-    return None
-
-
-def _streamed(text: str) -> Mapping[str, Any]:
-    """The answer of a stream that was logged as it came."""
-    said: list[str] = []
-    calls: list[Any] = []
-    usage: Any = None
-    for line in text.split("\n"):
-        if not line.startswith("data:"):
-            continue
-        try:
-            chunk = json.loads(line[5:])
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(chunk, Mapping):
-            continue
-        usage = chunk.get("usage") or usage
-        for choice in chunk.get("choices") or ():
-            if not isinstance(choice, Mapping):
-                continue
-            inner = choice.get("delta")
-            delta: Mapping[str, Any] = inner if isinstance(inner, Mapping) else choice
-            said += [delta[key] for key in ("reasoning_content", "content", "text") if isinstance(delta.get(key), str)]
-            calls += delta.get("tool_calls") or []
-    message = {"content": "".join(said), "tool_calls": calls}
-    return {"choices": [{"message": message}], "usage": usage}
-
-
-def _answer_text(answer: Mapping[str, Any]) -> tuple[str | None, bool]:
-    said: list[str] = []
-    called, found = False, False
-    for choice in answer.get("choices") or ():
-        if not isinstance(choice, Mapping):
-            continue
-        inner = choice.get("message")
-        message: Mapping[str, Any] = inner if isinstance(inner, Mapping) else choice
-        for key in ("reasoning_content", "reasoning", "content", "text"):
-            if isinstance(message.get(key), str):
-                said.append(message[key])
-                found = True
-        if calls := message.get("tool_calls"):
-            called = found = True
-            said.append(json.dumps(_calls(calls), ensure_ascii=False))
-    for item in answer.get("output") or () if "choices" not in answer else ():
-        if isinstance(item, Mapping):
-            found = True
-            called |= item.get("type") == "function_call"
-            said += [part["text"] for part in item.get("content") or ()
-                     if isinstance(part, Mapping) and isinstance(part.get("text"), str)]  # fmt: skip
-            if isinstance(item.get("arguments"), str):
-                said.append(item["arguments"])
-    return ("".join(said) if found else None), called
-
-
-def _whole(place: Mapping[str, Any], *keys: str) -> int | None:
-    for key in keys:
-        value = place.get(key)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
-            return value
-    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal
 
 Unit = Literal["s", "ms", "us", "ns"]
@@ -78,8 +79,15 @@ def duration(places: tuple[Mapping[str, Any], ...]) -> tuple[float | None, bool]
 
 def first_of(places: tuple[Mapping[str, Any], ...], keys: tuple[str, ...]) -> Any:
     """The value of the first key that any place has; None when none has one."""
-    for key in keys:
-        for place in places:
-            if place.get(key) is not None:
-                return place[key]
-    return None
+    ranks, best, found = _ranks(keys), len(keys), None
+    for place in places:  # the fields of a record are fewer than the keys it might have
+        for key, value in place.items():
+            rank = ranks.get(key, best)
+            if rank < best and value is not None:
+                best, found = rank, value
+    return found
+
+
+@cache
+def _ranks(keys: tuple[str, ...]) -> dict[str, int]:
+    return {key: rank for rank, key in enumerate(keys)}

@@ -16,7 +16,7 @@ import numpy as np
 TREE_BUDGET_BYTES = 384 * 1024 * 1024
 """What the tree may take, by its own account."""
 NODE_BYTES = 520
-"""One node: its bytes object, its place in the parent and its place in the queue; measured with a million of them."""
+"""One node, its bytes object and its places in the parent and the queue: 380 with 300,000 of them, and slack."""
 TABLE_BLOCKS = 2_000_000
 """Blocks the table keeps."""
 WIDTH = 4

@@ -20,6 +20,7 @@ from lab.explain.decision import Branch
 from lab.explain.decision import Question as Asked
 from lab.explain.facts import Overruled
 from lab.explain.flips import Flip
+from lab.explain.hypotheses import Hypothesis, Judged, read_hypotheses
 from lab.explain.path import Answer, End
 from lab.imports import inference_atlas, vllm_bench
 from lab.imports.ceilings import Gap, ImportedCeilings
@@ -146,12 +147,20 @@ def families() -> set[str]:
         f"path-{part}" for part in ("gate", "column")
     }
     keys |= {f"desk-role-{role.value}" for role in Role}
+    claims = read_hypotheses()
+    keys |= {f"claim-{one.name}" for one in claims} | {f"claim-{one.name}-where" for one in claims if one.varies}
+    keys |= {f"hypothesis-verdict-{one}" for one in choices(Judged, "verdict")}
+    keys |= {f"hypothesis-lacks-{one}" for one in choices(Judged, "lacks")}
+    keys |= {f"hypothesis-untestable-{one}" for one in choices(Hypothesis, "untestable")}
+    keys |= {f"hypothesis-metric-{one}" for one in choices(Hypothesis, "metric")}
+    keys |= {f"hypotheses-{one}" for one in ("claim", "condition", "varied", "metric", "measured", "verdict")}
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"traffic-kind-{kind}" for kind in get_args(TrafficKind)}
     keys |= {f"traffic-bad-{why}" for why in (*get_args(Fault), *get_args(Refusal))}
     keys |= {f"traffic-by-{one}" for one in choices(Lengths, "counted_by")}
     keys |= {f"traffic-prefix-{level}" for level in choices(Prefixes, "level")}
     keys |= {f"traffic-why-{why}" for why in (*get_args(Unanswered), *get_args(NotMeasured))}
+    keys |= {f"traffic-{what}-alone" for what in ("input", "output")}
     keys |= {f"path-{what}-{source}" for what in ("overruled", "answered") for source in choices(Overruled, "source")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     keys |= {f"history-{kind}" for kind in choices(Change, "kind")}

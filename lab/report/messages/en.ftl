@@ -1462,7 +1462,7 @@ why-not-itself = it is the column the others are set against
 why-not-not-needed = this workload does not need it
 why-not-stated-not-applicable = the team states that the question does not arise
 next-state = the team states { $fact } in its facts file.
-next-count = count { $fact } in the request log, over more requests where it is undecided, and write it into the facts file.
+next-count = count { $fact } in the request log, in a longer one where it is undecided, and give OUT.yaml as further facts: lab traffic LOG --tokenizer T --facts OUT.yaml
 next-run = measure { $engine } under this workload and at this load: lab run PLAN
 next-runs = launch { $engine } more often, so that the interval narrows: repeats in the plan, then lab run PLAN
 next-items = answer a larger suite; how many items that takes: lab quality power
@@ -1583,8 +1583,14 @@ traffic-by-tokenizer = tokens, counted here without the chat template
 traffic-by-server = tokens, as the server counted them (usage)
 traffic-by-file = tokens, as the file says
 traffic-by-characters = characters, not tokens: no tokenizer was given
-traffic-by-nobody = in whatever unit
-traffic-none = { $what }: not measured, the file does not hold it.
+traffic-not = { $what }: not measured, { $why }
+traffic-input-alone = Input
+traffic-output-alone = Output
+traffic-why-not-held = the file does not hold it.
+traffic-its-interval = Its interval
+traffic-its-hour = In flight in the fullest hour
+traffic-its-arrivals = Arrivals
+traffic-its-in-flight = In flight
 traffic-quantiles = { $what }: { $n } requests, mean { $mean }, least { $least }, p10 { $p10 }, p25 { $p25 }, p50 { $p50 }, p75 { $p75 }, p90 { $p90 }, p99 { $p99 }, most { $most }
 traffic-prefixes = Shared prefixes
 traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file begins with.
@@ -1606,13 +1612,12 @@ traffic-time = Moments
 traffic-arrivals = { $rate } requests a second over { $span }; the gaps have a coefficient of variation of { $cv } (1 where arrivals know nothing of each other).
 traffic-peak = The fullest window of { $span } has { $ratio } times the arrivals of a mean one.
 traffic-dispersion = Index of dispersion, variance over mean of the arrivals in a window: { $parts }.
+traffic-dispersion-part = { $span }: { $index }
 traffic-ties = { $n } gaps are zero; the smallest other one is { $step }. Nothing finer can be seen.
 traffic-moments-more = Only the first { $n } moments were kept.
 traffic-in-flight = In flight, from recorded moments and durations: { $mean } on average, { $peak } at the most.
 traffic-hour = In the fullest hour: { $mean } on average, 95 % interval over its twelve parts { $low } to { $high }.
 traffic-hour-only = The file covers { $span }: a fuller hour outside of it cannot be seen.
-traffic-no-arrivals = Arrivals: not measured, { $why }
-traffic-no-in-flight = In flight: not measured, { $why }
 traffic-clock-missing = { $n } records have no moment.
 traffic-clock-broken = { $n } records have a moment that cannot be read.
 traffic-clock-back = The clock goes back { $n } times, by at most { $span }: prefixes follow the order of the file, gaps the order of time.
@@ -1636,9 +1641,6 @@ traffic-answer = { $fact }: { $value }, measured from traffic in { $n } requests
 traffic-open = { $fact }: not answered, { $why }
 traffic-window-none = a time that the file does not say
 traffic-days = { $n } days
-traffic-hours = { $n } h
-traffic-minutes = { $n } min
-traffic-seconds = { $n } s
 traffic-why-characters = it was counted in characters, and the question asks for tokens; give the tokenizer of the model.
 traffic-why-few-requests = fewer than { $n } requests give no interval.
 traffic-why-no-prompts = no prompt could be compared.
@@ -1734,3 +1736,112 @@ desk-comparable = { $n ->
 desk-reasons = Reasons, in the order in which to fix them
 desk-about = About
 desk-all-runs = all
+
+## What the texts claim, as hypotheses
+
+hypotheses = What the texts claim, and what was measured here
+hypotheses-note = The primer and the article make claims. Here they are hypotheses: one thing varies, one metric is read, and a smallest effect was stated before. A figure of the text is printed beside the measurement and decides nothing. Only real-gpu runs with an interval over launches get a verdict; all others are observations. Nothing here sorts engines.
+hypotheses-more = Claims of the texts that these runs do not test: { $n }. lab hypotheses lists them.
+hypotheses-caption = Claimed, measured here, condition
+hypotheses-list-caption = Claims of the texts
+hypotheses-claim = Claimed
+hypotheses-condition = Condition
+hypotheses-varied = What varies
+hypotheses-metric = Metric, and the smallest effect that counts
+hypotheses-measured = Measured here
+hypotheses-verdict = Verdict
+hypotheses-source = { $text ->
+    [primer] primer, chapter 10
+   *[article] article of the verification lab
+  }, line { $line }
+hypotheses-figure = the text’s figure: { $low } to { $high } %
+hypotheses-from-to = { $field }: { $before } → { $after }
+hypotheses-levels = { $field }: { $before } → { $after } in flight
+hypotheses-nothing = nothing: every request asks for a schema
+hypotheses-load = load
+hypotheses-expected = { $metric } { $expected ->
+    [rises] rises
+    [falls] falls
+    [stays] stays the same
+   *[never] is 0
+  }; what counts: { $counts } { $unit ->
+    [percent] %
+    [points] points
+   *[answers] answer
+  }
+hypotheses-expected-plain = { $metric } { $expected ->
+    [rises] rises
+    [falls] falls
+    [stays] stays the same
+   *[never] is 0
+  }
+hypotheses-at = at { $load } in flight
+hypotheses-on = { $engine }, { $model }
+hypotheses-on-two = { $engine } against { $against }, { $model }
+hypotheses-change = { $before } → { $after }: { $effect }
+hypotheses-effect-percent = { $value } %
+hypotheses-effect-points = { $value } points, task { $task }
+hypotheses-effect-answers = { $broken } of { $items } finished answers break their schema
+hypotheses-interval = interval [{ $low }, { $high }], { $launches ->
+    [one] 1 launch each
+   *[other] { $launches } launches each
+  }
+hypotheses-interval-items = interval over { $items } items [{ $low }, { $high }]
+hypotheses-no-interval = no interval: one launch each
+hypothesis-metric-output_tok_per_s = output, tok/s
+hypothesis-metric-ttft_p50_s = TTFT p50, s
+hypothesis-metric-tpot_p50_s = TPOT p50, s
+hypothesis-metric-chunk_gap_p99_s = chunk gap p99, s
+hypothesis-metric-preparation_s = preparation in all, s
+hypothesis-metric-quality_loss = loss of quality, points
+hypothesis-metric-schema_broken = answers that break their schema
+hypothesis-verdict-holds = holds here
+hypothesis-verdict-does-not-hold = does not hold here
+hypothesis-verdict-undecided = undecided: the interval does not say so
+hypothesis-verdict-undecided-launch = undecided: one launch has no interval
+hypothesis-verdict-observation = observation, no verdict
+hypothesis-verdict-not-measured = not measured here
+hypothesis-verdict-untestable = not tested by any run
+hypothesis-lacks-no-pair = no two runs of one match differ in this alone
+hypothesis-lacks-condition = runs differ in it, but not under the condition of the claim
+hypothesis-lacks-not-comparable = runs differ in it, but may not stand side by side
+hypothesis-lacks-no-level = no valid level at such a load in all of them
+hypothesis-lacks-no-value = the metric has no value in all of them
+hypothesis-untestable-no-switch = no engine has a switch that takes it away, so nothing can vary
+hypothesis-untestable-not-of-an-engine = it speaks of projects and readers, not of what an engine does under load
+hypothesis-untestable-preflight = one client asks every engine here; what differs stands in the checks of each evidence card
+
+claim-prefix-sharing = Requests that share a prefix share its KV cache exactly, across batches and time.
+claim-prefix-sharing-where = At least half of the input tokens are a shared prefix.
+claim-prefix-sharing-costs-nothing = Sharing prefixes comes free with the block table.
+claim-prefix-sharing-costs-nothing-where = Next to nothing is shared, so that only the cost can show.
+claim-chunked-prefill = Chunked prefill mixes prefill and decode in one step, so that the boundary between them is no dead time.
+claim-chunked-prefill-where = Prompts of at least 1,024 tokens, at least 4 requests in flight.
+claim-batching = Continuous batching fills idle time: output grows with the requests in flight.
+claim-batching-where = From the lowest rung of the ladder to the highest, at least 4 in flight.
+claim-speculative-decoding = Speculative decoding breaks the dependency of each token on the one before.
+claim-speculative-decoding-where = Few requests in flight (at most 4), so that the GPU has time to spare.
+claim-kernel-fusion = Fused neighbouring kernels take time off every token.
+claim-kernel-fusion-where = One engine, compiled at start or not.
+claim-launch-overhead = Launching a kernel costs 5–10 μs, thousands of times a token.
+claim-launch-overhead-where = Few requests in flight (at most 4); recorded graphs take the launches away.
+claim-compiling-costs-start = Compiling is a tax that has to be paid before serving.
+claim-compiling-costs-start-where = One engine, compiled at start or not, from the same caches.
+claim-build-costs-preparation = The build pipeline is a tax that most teams underestimate: a compile for each model, GPU and batch regime.
+claim-build-costs-preparation-where = TensorRT-LLM served without a build, and built first (releases up to 1.2).
+claim-build-pays-in-throughput = A built engine of TensorRT-LLM gives more throughput than vLLM on the same hardware.
+claim-build-pays-in-throughput-where = NVIDIA only, an engine file of its own for this model and GPU.
+claim-radix-cache-for-agents = SGLang’s radix cache gives a multiple of vLLM’s throughput for agents.
+claim-radix-cache-for-agents-where = A long shared system prompt and short, varying ends; prefix caching on in both.
+claim-schema-is-kept = A schema enforced on the logits guarantees that the output passes validation.
+claim-schema-is-kept-where = Every request asks for a strict JSON schema; answers cut at the length limit are not counted.
+claim-quality-follows-quantization = Where quality falls, it is to be read as a difference of quantization or path, not of the engine.
+claim-quality-follows-quantization-where = One engine and the same weights; only the format of the KV cache differs.
+claim-cold-start = A cold start is a cost of its own that the decision has to look at.
+claim-cold-start-where = The same launch from empty caches and from warm ones.
+claim-no-batching-on-atlas = Atlas has no continuous batching, so many resident users gain little.
+claim-no-batching-on-atlas-where = Atlas, from the lowest rung to the highest, at least 4 in flight. Its current source says otherwise (November 2026).
+claim-paged-memory = PagedAttention brings fragmentation from 60–80 % down to single digits and roughly doubles the batch that fits.
+claim-new-models-land-soon = New model architectures land soon, thanks to a broad community.
+claim-one-api = All engines speak OpenAI-style HTTP, so a router can move traffic without changing client code.
+claim-batch-of-one = “Tokens a second for Llama-2-7B at batch 1” answers a question that no production workload asks.

@@ -1427,7 +1427,7 @@ why-not-itself = ほかの列を比べる相手そのものです
 why-not-not-needed = この workload には必要ありません
 why-not-stated-not-applicable = 問いは当てはまらないと、チームが述べています
 next-state = チームが { $fact } を事実ファイルに書きます。
-next-count = { $fact } をリクエストのログで集計し（未確定なら、より多くのリクエストで）、事実ファイルに書きます。
+next-count = { $fact } をリクエストのログで集計し（未確定なら、より長いログで）、OUT.yaml を事実ファイルに加えます：lab traffic LOG --tokenizer T --facts OUT.yaml
 next-run = この workload とこの負荷で { $engine } を計測します：lab run PLAN
 next-runs = 区間が狭くなるよう、{ $engine } の起動を重ねます（計画の repeats）：lab run PLAN
 next-items = より大きなスイートに答えさせます。必要な問題数：lab quality power
@@ -1545,8 +1545,14 @@ traffic-by-tokenizer = トークン数（チャットテンプレートを除き
 traffic-by-server = トークン数（サーバの計数、usage）
 traffic-by-file = トークン数（ファイルの記載）
 traffic-by-characters = 文字数（トークン数ではない。トークナイザの指定なし）
-traffic-by-nobody = 単位を問わず
-traffic-none = { $what }：未計測。ファイルに記録がありません。
+traffic-not = { $what }：未計測。{ $why }
+traffic-input-alone = 入力
+traffic-output-alone = 出力
+traffic-why-not-held = ファイルに記録がありません。
+traffic-its-interval = その区間
+traffic-its-hour = 最も混む 1 時間の同時実行数
+traffic-its-arrivals = 到着
+traffic-its-in-flight = 同時実行数
 traffic-quantiles = { $what }：{ $n } リクエスト、平均 { $mean }、最小 { $least }、p10 { $p10 }、p25 { $p25 }、p50 { $p50 }、p75 { $p75 }、p90 { $p90 }、p99 { $p99 }、最大 { $most }
 traffic-prefixes = 共有プレフィックス
 traffic-prefix-tokens = トークン単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しです。
@@ -1568,13 +1574,12 @@ traffic-time = 時刻
 traffic-arrivals = { $span }にわたり毎秒 { $rate } リクエスト。到着間隔の変動係数は { $cv }（互いに無関係な到着なら 1）。
 traffic-peak = 最も混む { $span }の到着数は、平均の { $ratio } 倍です。
 traffic-dispersion = 分散指数（区間内の到着数の分散 ÷ 平均）：{ $parts }。
+traffic-dispersion-part = { $span }：{ $index }
 traffic-ties = 間隔 0 が { $n } 回あります。それ以外で最小の間隔は { $step }で、これより細かいことはわかりません。
 traffic-moments-more = 時刻は、はじめの { $n } 件だけを使いました。
 traffic-in-flight = 同時実行数（記録された時刻と所要時間から）：平均 { $mean }、最大 { $peak }。
 traffic-hour = 最も混む 1 時間では平均 { $mean }、12 等分した部分についての 95 % 区間は { $low } ～ { $high }。
-traffic-hour-only = ファイルは { $span }分の記録です。それ以外のさらに混む時間帯はわかりません。
-traffic-no-arrivals = 到着：未計測。{ $why }
-traffic-no-in-flight = 同時実行数：未計測。{ $why }
+traffic-hour-only = ファイルの記録は { $span }です。それ以外のさらに混む時間帯はわかりません。
 traffic-clock-missing = { $n } 件の記録に時刻がありません。
 traffic-clock-broken = { $n } 件の記録の時刻が読み取れません。
 traffic-clock-back = 時刻が { $n } 回戻っています（最大 { $span }）。プレフィックスはファイルの順、到着間隔は時刻の順で数えました。
@@ -1598,9 +1603,6 @@ traffic-answer = { $fact }：{ $value }、トラフィックから計測、{ $n 
 traffic-open = { $fact }：答えられません。{ $why }
 traffic-window-none = 期間の記録なし
 traffic-days = { $n } 日
-traffic-hours = { $n } 時間
-traffic-minutes = { $n } 分
-traffic-seconds = { $n } 秒
 traffic-why-characters = 文字数で数えましたが、問いはトークン数についてのものです。モデルのトークナイザを指定してください。
 traffic-why-few-requests = { $n } リクエスト未満では区間が出せません。
 traffic-why-no-prompts = 比べられるプロンプトがありません。
@@ -1690,3 +1692,109 @@ desk-comparable = { $n ->
 desk-reasons = 理由（直す順）
 desk-about = 対象
 desk-all-runs = すべて
+
+## テキストの主張を仮説として扱う
+
+hypotheses = テキストの主張と、ここで計測した結果
+hypotheses-note = 連載と記事にはいくつかの主張があります。ここではそれを仮説として扱います。変えるものは 1 つ、読む指標も 1 つ、意味のある最小の差は先に決めてあります。テキストの数値は計測値の横に印字するだけで、判定には使いません。判定が付くのは、起動間の区間がある real-gpu の実行だけです。それ以外は観察として示します。エンジンを並べ替えることはありません。
+hypotheses-more = これらの実行では確かめていない主張：{ $n } 件。lab hypotheses で一覧を表示します。
+hypotheses-caption = 主張・ここでの計測・条件
+hypotheses-list-caption = テキストの主張
+hypotheses-claim = 主張
+hypotheses-condition = 条件
+hypotheses-varied = 変えるもの
+hypotheses-metric = 指標と、意味のある最小の差
+hypotheses-measured = ここでの計測
+hypotheses-verdict = 判定
+hypotheses-source = { $text ->
+    [primer] 連載 第10章
+   *[article] 検証ラボの記事
+  }、{ $line } 行目
+hypotheses-figure = テキストの数値：{ $low }〜{ $high } %
+hypotheses-from-to = { $field }：{ $before } → { $after }
+hypotheses-levels = { $field }：同時実行 { $before } → { $after }
+hypotheses-nothing = なし（すべてのリクエストがスキーマを指定）
+hypotheses-load = 負荷
+hypotheses-expected = { $metric }が{ $expected ->
+    [rises] 上がる
+    [falls] 下がる
+    [stays] 変わらない
+   *[never] 0 である
+  }（意味のある最小の差：{ $counts } { $unit ->
+    [percent] %
+    [points] ポイント
+   *[answers] 件
+  }）
+hypotheses-expected-plain = { $metric }が{ $expected ->
+    [rises] 上がる
+    [falls] 下がる
+    [stays] 変わらない
+   *[never] 0 である
+  }
+hypotheses-at = 同時実行 { $load }
+hypotheses-on = { $engine }、{ $model }
+hypotheses-on-two = { $against } に対する { $engine }、{ $model }
+hypotheses-change = { $before } → { $after }：{ $effect }
+hypotheses-effect-percent = { $value } %
+hypotheses-effect-points = { $value } ポイント（タスク { $task }）
+hypotheses-effect-answers = 完了した回答 { $items } 件のうち { $broken } 件がスキーマに合わない
+hypotheses-interval = 区間 [{ $low }, { $high }]、起動は各 { $launches } 回
+hypotheses-interval-items = 設問 { $items } 件での区間 [{ $low }, { $high }]
+hypotheses-no-interval = 区間なし（起動は各 1 回）
+hypothesis-metric-output_tok_per_s = 出力（tok/s）
+hypothesis-metric-ttft_p50_s = TTFT p50（秒）
+hypothesis-metric-tpot_p50_s = TPOT p50（秒）
+hypothesis-metric-chunk_gap_p99_s = チャンク間隔 p99（秒）
+hypothesis-metric-preparation_s = 準備の合計（秒）
+hypothesis-metric-quality_loss = 品質の低下（ポイント）
+hypothesis-metric-schema_broken = スキーマに合わない回答
+hypothesis-verdict-holds = ここでは成り立つ
+hypothesis-verdict-does-not-hold = ここでは成り立たない
+hypothesis-verdict-undecided = 未決：区間からは言えない
+hypothesis-verdict-undecided-launch = 未決：起動 1 回では区間がない
+hypothesis-verdict-observation = 観察（判定なし）
+hypothesis-verdict-not-measured = ここでは計測していません
+hypothesis-verdict-untestable = どの実行でも確かめられない
+hypothesis-lacks-no-pair = これだけが違う、同じ試合の 2 つの実行がない
+hypothesis-lacks-condition = これが違う実行はあるが、主張の条件を満たしていない
+hypothesis-lacks-not-comparable = これが違う実行はあるが、横に並べられない
+hypothesis-lacks-no-level = そのような負荷の有効な段階が、そろっていない
+hypothesis-lacks-no-value = この指標の値が、そろっていない
+hypothesis-untestable-no-switch = これを外すスイッチを持つエンジンがなく、変えられない
+hypothesis-untestable-not-of-an-engine = 開発の体制や読み手についての主張で、負荷のもとでのエンジンの動きではない
+hypothesis-untestable-preflight = ここでは同じクライアントがすべてのエンジンに送る。違いは各証拠カードの確認結果にある
+
+claim-prefix-sharing = プレフィックスを共有するリクエストは、バッチと時間をまたいで、その KV をそのまま共有する。
+claim-prefix-sharing-where = 入力トークンの半分以上が共有プレフィックスであること。
+claim-prefix-sharing-costs-nothing = プレフィックス共有は、ブロックテーブルの設計から無料で得られる。
+claim-prefix-sharing-costs-nothing-where = 共有がほとんどなく、コストだけが現れること。
+claim-chunked-prefill = チャンク化 prefill は prefill と decode を同じ反復で混ぜるので、境界が死んだ時間にならない。
+claim-chunked-prefill-where = プロンプトは 1,024 トークン以上、同時実行は 4 以上。
+claim-batching = 連続バッチングが遊休時間を隠す。同時実行が増えると出力も増える。
+claim-batching-where = 同時実行の最も低い段から最も高い段まで（4 以上）。
+claim-speculative-decoding = 投機的デコードは、トークンごとの逐次依存性を破る。
+claim-speculative-decoding-where = 同時実行が少なく（4 以下）、GPU に余裕があること。
+claim-kernel-fusion = 隣り合うカーネルの融合は、トークンごとの時間を縮める。
+claim-kernel-fusion-where = 同じエンジンで、起動時にコンパイルするかどうかだけが違う。
+claim-launch-overhead = カーネル起動は 1 回 5〜10 μs かかり、トークンあたり数千回ある。
+claim-launch-overhead-where = 同時実行が少ない（4 以下）。記録したグラフは起動の手間を省く。
+claim-compiling-costs-start = コンパイルは、配信の前に払う税である。
+claim-compiling-costs-start-where = 同じエンジンで、起動時にコンパイルするかどうかだけが違う。キャッシュの状態は同じ。
+claim-build-costs-preparation = ビルドパイプラインは、多くのチームが過小評価する税である。モデルごと、GPU ごと、バッチ体制ごとにコンパイルが要る。
+claim-build-costs-preparation-where = ビルドなしで配信する TensorRT-LLM と、先にビルドする TensorRT-LLM（リリース 1.2 まで）。
+claim-build-pays-in-throughput = ビルドした TensorRT-LLM は、同じハードウェアで vLLM より多くのスループットを引き出す。
+claim-build-pays-in-throughput-where = NVIDIA のみ。このモデルとこの GPU のエンジンファイルを作ること。
+claim-radix-cache-for-agents = エージェント的な作業負荷では、SGLang の基数木キャッシュが vLLM の数倍のスループットを出す。
+claim-radix-cache-for-agents-where = 長い共有システムプロンプトと短い変種末尾。両方でプレフィックスキャッシュを有効にすること。
+claim-schema-is-kept = ロジットのレベルでスキーマを強制するので、出力は検証を通過することが保証される。
+claim-schema-is-kept-where = すべてのリクエストが厳密な JSON スキーマを指定する。長さの上限で切れた回答は数えない。
+claim-quality-follows-quantization = 品質の低下は、エンジンではなく、量子化や経路の差として読む。
+claim-quality-follows-quantization-where = 同じエンジン、同じ重みで、KV キャッシュの形式だけが違う。
+claim-cold-start = コールドスタートは、意思決定で見るべき別のコストである。
+claim-cold-start-where = 同じ起動を、空のキャッシュからと、温まったキャッシュから行う。
+claim-no-batching-on-atlas = Atlas は継続バッチング非対応で、多ユーザー常駐では伸びにくい。
+claim-no-batching-on-atlas-where = Atlas で、最も低い段から最も高い段まで（4 以上）。現在のソースはこれと異なる（2026年11月）。
+claim-paged-memory = PagedAttention は断片化を 60〜80 % から 1 桁 % まで減らし、入るバッチをおおよそ倍にする。
+claim-new-models-land-soon = 広いコミュニティのおかげで、新しいモデルアーキテクチャが素早く着地する。
+claim-one-api = どのエンジンも OpenAI スタイルの HTTP を話すので、クライアントコードを変えずにトラフィックを移せる。
+claim-batch-of-one = 「バッチ 1 の Llama-2-7B で毎秒何トークン」は、どの本番ワークロードも問わない質問への回答である。
