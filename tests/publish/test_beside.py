@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lab.betray import Betrayal, Host, Sign, betray, betrayals, host_of, trace_of_run, trace_of_side
+from lab.betray import Betrayal, Host, Sign, betrayals, host_of, trace_of_run, trace_of_side
 from lab.environment import Gpu, capture
 from lab.evidence import EvidenceStore
 from lab.match import Topic, refusals
@@ -45,7 +45,8 @@ def test_a_real_run_gives_the_same_view_from_its_bundle_and_from_its_evidence(
     times = ("gap_mean_s", "gap_p50_s", "tpot_mean_s")  # rounded when they are published
     assert private.model_dump(exclude=set(times)) == public.model_dump(exclude=set(times))
     assert public.gap_mean_s == pytest.approx(private.gap_mean_s, rel=1e-3)
-    assert betray([private, private.model_copy(update={"run_id": "r-aaaaaaaaaa"})]) == ()
+    again = betrayals([private, private.model_copy(update={"run_id": "r-aaaaaaaaaa"})])
+    assert refusals(again) == ()  # how its chunks came is a footnote, and a busy machine may bring them in bursts
 
 
 def test_runs_that_read_wrote_and_streamed_the_same_betray_nothing() -> None:
