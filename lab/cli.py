@@ -656,10 +656,10 @@ def match_runs(
     was asked and read back, and by the same counts and times.
     Exit code 0: they may, footnotes or not; 1: they may not; 2: the question could not be asked.
     """
-    from lab.betray import betray, trace_of_import, trace_of_run, unknown
+    from lab.betray import betray, betrayals, trace_of_import, trace_of_run, unknown
     from lab.evidence import open_store
     from lab.imports import read_imported
-    from lab.match import match, refusals, side_of
+    from lab.match import in_order, match, refusals, side_of
     from lab.publish.projection import grade_of
     from lab.showing import describe_match
     from lab.showing_imported import describe_betrayed, short_words
@@ -670,25 +670,23 @@ def match_runs(
     chosen = tuple(dict.fromkeys(run_ids))
     others = {run_id: read_imported(store, run_id) for run_id in chosen if store.is_imported(run_id)}
     own = {run_id: store.read(run_id) for run_id in chosen if run_id not in others}
+    mine = {run_id: trace_of_run(record, grade_of(record)[0]) for run_id, record in own.items()}
     refused = False
     if own and (len(own) > 1 or not others):
         found = match([side_of(record, grade_of(record)[0]) for record in own.values()])
+        found = in_order((*found, *(() if others else betrayals(tuple(mine.values())))))
         describe_match(found, tuple(own), out, lang)
         refused = bool(refusals(found))
-    traces = [
-        trace_of_import(others[run_id])
-        if run_id in others
-        else trace_of_run(own[run_id], store.requests(run_id), grade_of(own[run_id])[0])
-        for run_id in chosen
-    ]
-    betrayed = betray(traces)
-    if others or betrayed:
+    if others:
+        traces = [trace_of_import(others[run_id]) if run_id in others else mine[run_id] for run_id in chosen]
+        betrayed = betray(traces)
         words = [
             (run_id, short_words(others[run_id]) if run_id in others else f"{own[run_id].spec.engine} (measured here)")
             for run_id in chosen
         ]
         describe_betrayed(betrayed, unknown(traces), words, lang, out)
-    if refused or any(one.refuses for one in betrayed):
+        refused = refused or any(one.refuses for one in betrayed)
+    if refused:
         raise typer.Exit(1)
 
 

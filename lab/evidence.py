@@ -57,6 +57,7 @@ from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.counted import Counted, count_load
 from lab.metrics.engine_series import engine_series
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
@@ -279,6 +280,8 @@ class RunRecord(Frozen):
     """What its counters said over time; None: it exposes none of them."""
     ceilings: RunCeilings | None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
+    counted: Counted | None
+    """What the load gives away beside its labels; None: there was none."""
     not_supported: Name | None
     """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
@@ -704,6 +707,7 @@ class EvidenceStore:
             engine_use=uses[1],
             engine_series=engine_series(scraped, names, around.zero_s + begin_s),
             ceilings=ceilings,
+            counted=count_load(records, levels, spec.workload),
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,

@@ -32,6 +32,12 @@ DRAFTERS = ("off", "ngram")
 """Ways of drafting that a launch profile of this lab can say."""
 
 
+KV_BLOCK = 64
+"""Tokens of the largest block of an engine's KV cache."""
+
+_KV_WORDS = f"tokens for all sequences: a multiple of {KV_BLOCK}, at least the context limit; "
+
+
 def write_plan(record: ImportedRecord, path: Path, *, against: str | None = None) -> tuple[OpenQuestion, ...]:
     """Write the plan of one record and return its open questions.
 
@@ -81,9 +87,12 @@ def _lines(record: ImportedRecord, own: Entry | None, other: Entry | None) -> It
             f"KV cache {_kv(record)}",
         )
     )
-    yield _asked("model", f"a file of params/models/ with these weights: {weights}")
+    words = (
+        "a file of params/models/ (write one like qwen3-8b-bf16.yaml, then lab model digest NAME) with these weights"
+    )
+    yield _asked("model", f"{words}: {weights}")
     yield "workload:"
-    yield "  use: chat # only for what this file does not say itself: nothing"
+    yield "  use: chat # a workload has a name; every field of it is said here"
     yield from (f"  {line}" for line in _workload(record))
     yield "sampling:"
     yield f"  {_known('temperature', load.temperature, 'not recorded')}"
@@ -109,7 +118,7 @@ def _lines(record: ImportedRecord, own: Entry | None, other: Entry | None) -> It
         "quality",
         f"a folder of params/quality/ that asks what the record asked: {tasks}"
         if tasks
-        else "a folder of params/quality/: the record has no quality under the same run",
+        else "a folder of params/quality/ (smoke is at hand): the record has no quality under the same run",
     )
     yield _known("context_limit", record.named(Condition.CONTEXT_LIMIT), "tokens; not recorded")
     yield _asked("preparation_counts", "true or false: does preparation time count in the decision?")
@@ -158,7 +167,11 @@ def _workload(record: ImportedRecord) -> Iterator[str]:
     )
     endpoint = ENDPOINTS.get(load.endpoint or "")
     yield _known("endpoint", endpoint, f"chat or completions; the record says {load.endpoint or 'nothing'}")
-    yield _asked("content", "words, or own-traffic with a source: the record's prompts were its own and are not in it")
+    yield _asked(
+        "content",
+        "words, or own-traffic with source: FILE in place of the next two lines: the record's prompts were its own and "
+        "are not in it",
+    )
     if load.input_tokens is not None and read:
         yield _asked("input_tokens", f"{load.input_tokens} were asked{read}, the template counted")
     else:
@@ -186,6 +199,7 @@ def _workload(record: ImportedRecord) -> Iterator[str]:
     yield _known("timeout_s", load.timeout_s, "limit of a request, seconds; not recorded")
     yield _asked("slo", "null for no goodput, or {ttft_s: …, tpot_s: …}: the record names none")
     yield _known("seed", load.seed, "of the prompts; not recorded")
+    yield "workers: 1 # load processes of this lab"
 
 
 def _profile(record: ImportedRecord) -> Iterator[str]:
@@ -194,7 +208,7 @@ def _profile(record: ImportedRecord) -> Iterator[str]:
     for condition, words in (
         (Condition.PREFIX_CACHING, "true or false; not recorded"),
         (Condition.CHUNKED_PREFILL, "true or false; not recorded"),
-        (Condition.KV_CACHE_TOKENS, "tokens for all sequences; not recorded"),
+        (Condition.KV_CACHE_TOKENS, _KV_WORDS + "not recorded"),
         (Condition.MAX_NUM_SEQS, "not recorded"),
         (Condition.MAX_BATCHED_TOKENS, "tokens of one prefill step; not recorded"),
         (Condition.CUDA_GRAPHS, "true or false; not recorded"),
@@ -202,7 +216,10 @@ def _profile(record: ImportedRecord) -> Iterator[str]:
     ):
         noted = next((one.value for one in record.from_notes if one.condition is condition), None)
         value = record.named(condition)
-        if value is None and noted is not None:
+        said = noted if value is None else value
+        if condition is Condition.KV_CACHE_TOKENS and isinstance(said, int) and said % KV_BLOCK:
+            yield _asked(condition.value, f"{_KV_WORDS}the record says {said}, which is none")
+        elif value is None and noted is not None:
             yield f"{condition.value}: {json.dumps(noted)} # as a note of the record says"
         else:
             yield _known(condition.value, value, words)

@@ -80,6 +80,7 @@ def describe_imported(
         t("shown-incomplete"): t(f"incomplete-{record.incomplete}") if record.incomplete else "",
         t("shown-asked"): asked_words(record.score_path, t),
         **(_load_rows(record, bounds, t) if timed else {}),
+        t("shown-notes"): "\n".join(record.notes),
         t("shown-unread"): ", ".join(record.unread),
         t("shown-missing"): ", ".join(_missing(record)),
     }

@@ -31,6 +31,7 @@ Gap = Literal[
     "streams",
     "drafting",
     "tpot",
+    "prefill-time",
     "output",
     "kv-cost",
     "kv-format",
@@ -54,6 +55,8 @@ class ImportedCeilings(Frozen):
     read_at_most_gb: float | None
     """The most that can have been read for one token at the stated TPOT, 10⁹ bytes; only where the machine is known
     and the shape is not."""
+    kv_tokens_noted: int | None = None
+    """Tokens of KV cache that a note of the file says the engine had."""
     sums: tuple[Sum, ...]
     """Every stated value that follows from the others too."""
 
@@ -134,6 +137,7 @@ def imported_ceilings(record: ImportedRecord, declared: Declared, tables: Tables
         gaps.append("drafting")
     if stated.tpot_s is None:
         gaps.append("tpot")
+    gaps.append("prefill-time")
     if stated.output_tok_per_s is None:
         gaps.append("output")
     # without the number of accelerators one of them would give a ceiling that is too low
@@ -144,6 +148,7 @@ def imported_ceilings(record: ImportedRecord, declared: Declared, tables: Tables
         gaps.append("kv-cost")
     if found is not None:
         gaps.append("compute" if found.compute is None else "compute-format")
+    noted = next((one.value for one in record.from_notes if one.condition is Condition.KV_CACHE_TOKENS), None)
     at_most = None
     if found is None and row is not None and count and stated.tpot_s:
         at_most = bytes_at_most(row.memory_bandwidth_gb_s * count, stated.tpot_s) / 1e9
@@ -158,6 +163,7 @@ def imported_ceilings(record: ImportedRecord, declared: Declared, tables: Tables
         shape_source=None if known is None or declared.shape else known.source,
         gaps=tuple(gaps),
         read_at_most_gb=at_most,
+        kv_tokens_noted=noted if isinstance(noted, int) else None,
         sums=add_up(totals_of(record)),
     )
 

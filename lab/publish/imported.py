@@ -14,7 +14,6 @@ from lab.imports import read_imported
 from lab.imports.ceilings import Declared, ImportedCeilings, Tables, imported_ceilings
 from lab.imports.record import Counts, ImportedMetric, ImportedRecord, ImportedScore, ScorePath, Tool
 from lab.publish.gate import private_facts, release
-from lab.publish.projection import rounded_tree
 from lab.records import RunId
 from lab.spec import Frozen, Sha256
 
@@ -158,7 +157,7 @@ def _public(record: ImportedRecord, ceilings: ImportedCeilings) -> PublicImporte
         metrics=record.metrics,
         scores=tuple(_score(one) for one in record.scores),
         score_path=_score_path(record.score_path),
-        ceilings=rounded_tree(ceilings) or ceilings,
+        ceilings=ceilings,
         lab_version=source.lab_version,
     )
 

@@ -8,11 +8,10 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lab.betray import Finding
 from lab.imports.record import Counts, ImportedMetric
 from lab.match import Topic
 from lab.publish.imported import Beside, PublicImported, PublicImports
-from lab.report.betrayed import field_name, headline, letters, title, unknown_lines, value_lines
+from lab.report.betrayed import field_name, grouped, headline, letters, unknown_words
 from lab.report.cells import table
 from lab.report.grid import Cell, Row, Table, Text, missing, words
 from lab.report.imported_ceilings import ceilings_of_imports, imported_ceiling_facts
@@ -88,12 +87,11 @@ def _group(one: Beside, records: tuple[PublicImported, ...], t: Messages) -> dic
     names = letters(one.run_ids)
     engines = {record.run_id: record.engine or "" for record in records}
     refused = [found for found in one.findings if found.refuses]
-    limits = list(unknown_lines(one.unknowns, tuple(names.values()), t))
     topics = [
         {
             "title": t(f"topic-{topic.value}"),
-            "fix": t(f"betray-fix-{topic.value}"),
-            "findings": [_shown(found, t) for found in refused if found.topic is topic],
+            "fix": t("betray-fix", what=t(f"betray-fix-{topic.value}")),
+            "findings": list(grouped([found for found in refused if found.topic is topic], t)),
         }
         for topic in Topic
         if any(found.topic is topic for found in refused)
@@ -102,13 +100,9 @@ def _group(one: Beside, records: tuple[PublicImported, ...], t: Messages) -> dic
         "headline": headline(one.findings, t),
         "runs": [(name, run_id, engines[run_id]) for run_id, name in names.items()],
         "topics": topics,
-        "footnotes": [_shown(found, t) for found in one.findings if not found.refuses],
-        "unknowns": [line.strip().removeprefix("- ") for line in limits[1:]],  # the first is the heading
+        "footnotes": list(grouped([found for found in one.findings if not found.refuses], t)),
+        "unknowns": list(unknown_words(one.unknowns, tuple(names.values()), t)),
     }
-
-
-def _shown(found: Finding, t: Messages) -> tuple[str, list[str]]:
-    return title(found, t), list(value_lines(found, t)) if any(found.values) else []
 
 
 def _numbers(one: PublicImported, t: Messages) -> Table:

@@ -10,7 +10,7 @@ import pytest
 from fluent.syntax import ast, parse
 
 import lab.report
-from lab.betray import FIELDS, FURTHER_FIELDS, Limit, Sign
+from lab.betray import FIELDS, FURTHER_FIELDS, HOST_FACTS, Limit, Sign
 from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
@@ -130,7 +130,10 @@ def families() -> set[str]:
     keys |= {f"mismatch-{kind.value}" for kind in Kind} | {f"topic-{topic.value}" for topic in Topic}
     keys |= {f"sign-{sign.value}" for sign in Sign} | {"sign-not-recorded-anywhere"}
     keys |= {f"sign-{sign.value}-value" for sign in Sign if sign not in (Sign.DIFFERS, Sign.NOT_RECORDED)}
-    keys |= {f"unknown-{limit.value}" for limit in Limit} | {"unknown-rows-value", "unknown-unnamed-value"}
+    keys |= {f"unknown-{limit.value}" for limit in Limit} | {
+        f"unknown-{limit}-value" for limit in ("rows", "unnamed", "notes")
+    }
+    keys |= {f"host-{name.removeprefix('machine.')}" for name in HOST_FACTS}
     keys |= {f"betray-fix-{topic.value}" for topic in Topic}
     keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
     keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}

@@ -585,6 +585,9 @@ value-not-recorded = not recorded
 value-not-set = not set
 mismatch-line = { $what }: { $why }
 mismatch-line-values = { $what }: { $why } ({ $values })
+mismatch-betrayed = the load itself shows it
+betrayal-line = { $what } ({ $values })
+betrayal-value = { $runs }: { $words }
 mismatch-asked-differs = asked for different things
 mismatch-differs = differs
 mismatch-also-varies = differs as well, and only one thing may
@@ -1104,7 +1107,7 @@ betray-head = not comparable: { $reasons ->
 betray-footnote = Footnote:
 betray-footnotes = Footnotes: they refuse nothing
 betray-unknown = What these records cannot tell
-betray-fix = First:
+betray-fix = First: { $what }
 betray-fix-model = name one revision by its commit and compare the digests of the weights; two quantized copies of one model are two models.
 betray-fix-quantization = decide weights, activations and KV cache apart, and read the KV format back from each running engine.
 betray-fix-prompt = have each engine count the tokens of the same three conversations; until the counts are equal, the template, the thinking or the text is another.
@@ -1127,7 +1130,7 @@ sign-same-prompt-value = { $lengths }{ $offset ->
   }
 sign-prompt-length = Prompts are not as long as the workload's name or parameters say
 sign-prompt-length-value = asked { $asked }, read { $mean } on average
-sign-answer-length = Answers have other lengths: less was decoded, the mean context differs, and rates per request follow from it
+sign-answer-length = Answers have other lengths: less was decoded, the mean context differs, and rates per request follow from it. Where every answer ends at the limit, thinking may have been on
 sign-answer-length-value = { $total } tokens out, { $mean } a request{ $full ->
     [yes] , every one at the limit
    *[no] { "" }
@@ -1135,17 +1138,27 @@ sign-answer-length-value = { $total } tokens out, { $mean } a request{ $full ->
 sign-same-question = The same prompt, by its id, is answered with other lengths, although the sampling is said to be one
 sign-same-question-value = { $lengths }
 sign-finish = Answers end for other reasons: some at their own end, some at the limit
-sign-finish-value = { $reasons } (of the rows in the file)
+sign-finish-value = { $reasons }{ $of ->
+    [all] { "" }
+   *[rows] { " " }(of the rows in the file)
+  }
 sign-version-kind = Not all are pinned releases: a branch or a bare commit may hold work that no release has, or lack it
 sign-version-kind-value = { $kind ->
     [release] release
+    [candidate] pre-release
     [branch] branch or development build
    *[commit] bare commit
   } { $version }
-sign-speculation = Tokens are drafted ahead in different ways: other draft models, other numbers of tokens, other acceptance
+sign-speculation = Tokens are drafted ahead under other methods or settings: draft model, tokens a step and acceptance may differ
 sign-speculation-value = { $how }
 sign-hosts = One name of a machine, but several hosts or drivers behind it
-sign-hosts-value = { $host }
+sign-hosts-value = { $hosts }
+host-fingerprint = fingerprint { $value }
+host-driver = driver { $value }
+host-cuda = CUDA { $value }
+host-kernel = kernel { $value }
+host-memory_gb = { $value } GB of memory
+host-gpus = GPUs { $value }
 sign-chunks = Gaps between chunks are no times of a token: they do not stand side by side, and neither do percentiles of “ITL”
 sign-chunks-value = { $how ->
     [bursts] most chunks come at once with the one before
@@ -1164,6 +1177,14 @@ sign-first-round = TTFT of the first round is not that of the later ones: the ro
 sign-first-round-value = mean { $mean }, p99 { $p99 }
 sign-one-round-shown = The record's own numbers are those of one round, not a mean
 sign-one-round-shown-value = round { $number } of { $rounds }
+sign-prompts-again = Prompts of the source were sent again in one run: a prefix cache knows them
+sign-prompts-again-value = { $again } of { $requests } requests, prefix cache { $cache ->
+    [on] on
+    [off] off
+   *[unknown] not recorded
+  }
+sign-cached = More of the prompts came from the prefix cache than the workload gives them in common
+sign-cached-value = { $cached } of { $read } prompt tokens ({ $share }), planned { $planned }
 sign-other-tasks = The scores are of other tasks, or of the same with other items, examples or versions
 sign-other-tasks-value = { $tasks }
 sign-score-path = A score belongs to a path of engine, template and formats. These paths are not recorded whole, so no score is compared with another
@@ -1180,6 +1201,11 @@ unknown-rows = What the missing rows say: only some requests are in the file.
 unknown-rows-value = { $rows } of { $requests } measured requests, warm-up rows among them
 unknown-unnamed = What these launch arguments do to the numbers: the lab has no engine-neutral name for them.
 unknown-unnamed-value = { $names }
+unknown-notes = What the free text says beyond the KV format, its tokens and thinking: notes are kept, not compared (lab show prints them).
+unknown-notes-value = { $notes ->
+    [one] { $notes } note
+   *[other] { $notes } notes
+  }
 unknown-quality = Whether the answers were any good: no quality was measured under the same run.
 unknown-scored = Whether an answer was whole: the file holds no reason why it ended, and an answer that was empty, cut or an error is scored as a wrong one.
 
@@ -1237,12 +1263,15 @@ above-speculative-unknown = whether tokens were drafted ahead is not recorded
 ceiling-prefill-most = at most { $ceiling } tok/s, bound by { $bound ->
     [compute] compute
    *[memory] memory
-  }; no share, because a stated TTFT holds the wait for other prompts
+  }
 ceiling-no-value = at most { $ceiling } tok/s; no value stated
 imported-ceilings = What the hardware could have done at most
 imported-ceilings-note = Bytes and operations bound every record as they bound a run measured here. A number above its ceiling has a reason, or is not plausible; a number below it is not proven by that. TPOT and rates are the tools' own.
 imported-ceilings-caption = The share of its ceiling that each record reached
+imported-record = record
 imported-kv = KV cache, tokens that fit at most
+imported-kv-noted = { $capacity } tokens; { $noted } by a note of the file, { $share }
+imported-kv-too-many = { $capacity } tokens; { $noted } by a note of the file: more than fit, not plausible
 imported-turned = Ceiling turned round
 imported-at-most = at its TPOT at most { $gb } GB can have been read for one token; where the weights a token reads are more, several tokens came of one step (drafting), or the number is not plausible
 imported-known-from = Where this is known from
@@ -1262,6 +1291,7 @@ gap-lengths = lengths of prompts and answers over successes alone, so the contex
 gap-streams = how many requests were in flight
 gap-drafting = whether tokens were drafted ahead
 gap-tpot = time for each token
+gap-prefill-time = TTFT of a prompt that waits for no other, so prefill has no share
 gap-output = output tokens a second
 gap-kv-cost = cost of a token in the KV cache, which this kind of attention does not give
 gap-kv-format = format of the KV cache, so its cost is left out
@@ -1397,6 +1427,7 @@ score-not-extracted = nothing extracted: { $n }
 score-all-zero = every likelihood exactly 0: { $n }
 shown-drafts = drafts
 shown-unread = not read
+shown-notes = notes
 shown-missing = not recorded
 shown-unit = unit
 shown-not-ours = not the lab's: { $definition }
