@@ -91,6 +91,11 @@ def files_of(path: Path, kind: str) -> tuple[Path, ...]:
     return (path,)
 
 
+def folders_with(path: Path, name: str) -> list[Path]:
+    """Folders within a folder, three deep at most, that hold a file of a name."""
+    return sorted({one.parent for depth in ("*", "*/*", "*/*/*") for one in path.glob(f"{depth}/{name}")})
+
+
 def size_of(path: Path) -> int:
     """Bytes of a file, or of the files right in a folder; 0 where neither is there."""
     found = (path,) if path.is_file() else tuple(path.iterdir()) if path.is_dir() else ()

@@ -136,6 +136,17 @@ def test_guidellm_gives_a_record_for_each_benchmark_and_none_of_its_numbers_is_t
     assert first.pacing is not None and first.pacing.tpot_mean_s == pytest.approx(0.02, abs=0.003)
 
 
+def test_older_reports_of_guidellm_say_the_same_of_the_load(store: EvidenceStore) -> None:
+    old, new = (
+        one(store, "guidellm", OTHERS / "guidellm-0.5.0.json"),
+        import_files(store, "guidellm", [FILES["guidellm"]])[1].record,
+    )
+    assert (old.source.tool_version, new.source.tool_version) == ("0.5.0", "0.8.1")
+    assert old.load == new.load
+    assert (old.counts.input_tokens, old.counts.output_tokens) == (20, 32)
+    assert {row.prompt for row in old.requests} == {row.prompt for row in new.requests}
+
+
 def test_lm_eval_gives_scores_with_everything_they_depend_on(store: EvidenceStore) -> None:
     record = one(store, "lm-eval", FILES["lm-eval"])
     (score,) = record.scores
