@@ -135,11 +135,11 @@ def answer_of(one: Explanation, t: Messages) -> Answer:
     """The answer in one conditional sentence, what it rests on, and what it would take to lead elsewhere."""
     path, end = one.path, one.path.end
     if end.kind in ("engine", "off-table"):
-        lead = t(f"path-{end.kind}", engine=_engine(end.engine, t))
+        lead = t(f"path-{end.kind}", engine=engine_text(end.engine, t))
     elif end.kind == "closed":
-        lead = t("path-closed", engine=_engine(end.engine, t))
+        lead = t("path-closed", engine=engine_text(end.engine, t))
     elif end.engine is not None:
-        lead = t("path-stopped-gate", engine=_engine(end.engine, t))
+        lead = t("path-stopped-gate", engine=engine_text(end.engine, t))
     else:
         lead = t("path-stopped")
     parts = (*_grounds(path, t), *_why_it_ends(path, t))
@@ -166,7 +166,7 @@ def _grounds(path: Walked, t: Messages) -> Iterator[str]:
                     "path-quality" if claim.metric == "quality_loss" else "path-preparation",
                     value=value_text(step.asked, claim, t),
                     asked=threshold_text(step.asked, t),
-                    against=_engine(claim.against, t) if claim.against else "",
+                    against=engine_text(claim.against, t) if claim.against else "",
                 )
 
 
@@ -185,7 +185,7 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
     closed = [step for step in path.steps if step.closed is not None]
     for step in closed:
         assert step.closed is not None
-        yield t("path-branch-closed", engine=_engine(step.engine, t), reason=step.closed.text(t.lang))
+        yield t("path-branch-closed", engine=engine_text(step.engine, t), reason=step.closed.text(t.lang))
     for step in path.steps:
         if step.either:
             yield t("path-either-open", question=step.asked.question.text(t.lang), why=_open(step, t))
@@ -197,7 +197,7 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
         step = next(one for one in path.steps if one.at == end.at)
         yield t("path-open", question=step.asked.question.text(t.lang), why=_open(step, t))
         for ahead in step.ahead:
-            yield t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+            yield t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
         yield t("path-next", what=_next(step, t))
 
 
@@ -210,7 +210,7 @@ def _instead(one: Explanation, t: Messages) -> Iterator[str]:
         if answers_it or end.kind not in ("engine", "off-table") or end.engine in told:
             continue
         told.add(end.engine)
-        yield t("path-instead", end=_end_text(end, t), change=_change_text(flip, t))
+        yield t("path-instead", end=end_text(end, t), change=_change_text(flip, t))
         for pays in one.break_evens:
             if pays.engine == end.engine and isinstance(pays.found, Claim) and pays.found.value:
                 yield _pays_text(pays.found, t)
@@ -287,19 +287,20 @@ def _with_unit(number: str, asked: Question, t: Messages) -> str:
     return t("number-unit", number=number, unit=said)
 
 
-def _engine(name: str | None, t: Messages) -> str:
+def engine_text(name: str | None, t: Messages) -> str:
+    """The title of an engine; a stand-in is told as one."""
     entry = find(name or "")
     title = engine_title(name or "")
     return t("stand-in", engine=title) if entry is not None and entry.seat == "synthetic" else title
 
 
 def _of(question: str, engine: str | None, t: Messages) -> str:
-    return t("question-of", engine=_engine(engine, t), question=question) if engine else question
+    return t("question-of", engine=engine_text(engine, t), question=question) if engine else question
 
 
-def _end_text(end: End, t: Messages) -> str:
+def end_text(end: End, t: Messages) -> str:
     """Where a branch leads, as part of a sentence."""
-    engine = _engine(end.engine, t) if end.engine else ""
+    engine = engine_text(end.engine, t) if end.engine else ""
     if end.kind in ("engine", "off-table", "closed"):
         return t(f"end-{end.kind}", engine=engine)
     question = end.question.text(t.lang) if end.question else ""
@@ -310,7 +311,7 @@ def _open(step: Step, t: Messages) -> str:
     """Why a question is open."""
     evidence = step.evidence
     if isinstance(evidence, Absent):
-        return t(f"why-{evidence.why}", engine=_engine(evidence.engine or step.engine, t))
+        return t(f"why-{evidence.why}", engine=engine_text(evidence.engine or step.engine, t))
     if isinstance(evidence, NotApplicable):
         return t("open-no-branch", reason=t(f"why-not-{evidence.why}"))
     if isinstance(evidence, Claim) and evidence.interval is None:
@@ -324,7 +325,9 @@ Next = Literal["state", "count", "run", "runs", "items", "probe", "name", "match
 def _next(step: Step, t: Messages) -> str:
     """What to do about an open question, with the command where there is one."""
     evidence, fact = step.evidence, step.asked.fact or ""
-    engine = _engine(evidence.engine if isinstance(evidence, Absent | Claim) and evidence.engine else step.engine, t)
+    engine = engine_text(
+        evidence.engine if isinstance(evidence, Absent | Claim) and evidence.engine else step.engine, t
+    )
     kind: Next = "run"
     if isinstance(evidence, NotApplicable):
         kind = "tree"
@@ -368,7 +371,7 @@ def _step_cells(step: Step, t: Messages) -> tuple[Cell, ...]:
     question = step.asked.question.text(t.lang)
     heading = words(question)
     if step.part != "node":
-        note = Text(text=t(f"path-{step.part}", engine=_engine(step.engine, t)), style="note")
+        note = Text(text=t(f"path-{step.part}", engine=engine_text(step.engine, t)), style="note")
         heading = Cell(lines=(Text(text=question), note))
     source = words(t(f"source-{step.asked.source}"))
     asked = t("either") if step.part != "gate" and step.asked.threshold is None else threshold_text(step.asked, t)
@@ -407,7 +410,7 @@ def _evidence_cell(step: Step, t: Messages) -> Cell:
 def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
     """What follows from one answer."""
     if step.part == "column":
-        return (t("column-added" if step.answer == "yes" else "column-not-added", engine=_engine(step.engine, t)),)
+        return (t("column-added" if step.answer == "yes" else "column-not-added", engine=engine_text(step.engine, t)),)
     if step.closed is not None:
         return (t("gate-closed", reason=step.closed.text(t.lang)),)
     if step.ahead:
@@ -420,7 +423,7 @@ def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
 
 
 def _ahead_text(ahead: Ahead, t: Messages) -> str:
-    return t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+    return t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
 
 
 def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
@@ -434,7 +437,7 @@ def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
                     Cell(lines=(Text(text=question), kind)),
                     words(_flip_value(flip.now, flip.asked, t)),
                     words(_flip_value(flip.then, flip.asked, t)),
-                    words(_end_text(flip.end, t)),
+                    words(end_text(flip.end, t)),
                 )
             )
         )
@@ -462,7 +465,7 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
     ]
     for drawn in found.ends:
         now = t("share-as-now") if drawn.as_now else "—"
-        ends = words(t("share-end", end=_end_text(drawn.end, t)))
+        ends = words(t("share-end", end=end_text(drawn.end, t)))
         rows.append(Row(cells=(ends, words(now), words(percent(drawn.share)))))
     titles = map(t, ("checklist-question", "checklist-answer", "share-title"))
     return table(f"resampled-table-{place}", t("share-caption", n=count(found.draws)), titles, rows, style="prose")
@@ -471,11 +474,11 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
 def _break_even_table(pays: Iterable[BreakEven], place: int, t: Messages) -> Table:
     rows = []
     for one in pays:
-        pair = words(t("break-even-pair", engine=_engine(one.engine, t), against=_engine(one.against, t)))
+        pair = words(t("break-even-pair", engine=engine_text(one.engine, t), against=engine_text(one.against, t)))
         found = one.found
         if not isinstance(found, Claim):
             why = t(f"why-not-{found.why}") if isinstance(found, NotApplicable) else t(
-                f"why-{found.why}", engine=_engine(found.engine, t))  # fmt: skip
+                f"why-{found.why}", engine=engine_text(found.engine, t))  # fmt: skip
             rows.append(Row(cells=(pair, missing(why).model_copy(update={"colspan": 4, "number": False}))))
             continue
         asked = Question.model_validate(
