@@ -56,7 +56,7 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
         ],
         groups=[_group(one, public.records, t) for one in public.beside],
         ceilings=ceilings_of_imports(
-            ((one.run_id, one.engine or t("value-not-recorded"), one.ceilings) for one in timed), t
+            ((one.run_id, one.engine or one.model or t("value-not-recorded"), one.ceilings) for one in timed), t
         ),
         bounds=[(one.run_id, imported_ceiling_facts(one.ceilings, t)) for one in timed],
         numbers=[_numbers(one, t) for one in timed],

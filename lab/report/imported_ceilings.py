@@ -89,6 +89,8 @@ def prefill_words(level: LevelCeiling, t: Messages) -> str:
 def kv_words(one: ImportedCeilings, found: RunCeilings, t: Messages) -> str:
     """The most tokens of KV cache beside those a note speaks of, or why they are not known."""
     capacity, noted = found.kv_capacity_tokens, one.kv_tokens_noted
+    if capacity is None and found.no_kv == "format-unknown":
+        return t("imported-kv-no-format")
     if capacity is None:
         return t(f"no-kv-{found.no_kv or 'not-stated'}")
     if noted is None:

@@ -1327,6 +1327,7 @@ imported-ceilings-note = Bytes and operations bound every record as they bound a
 imported-ceilings-caption = The share of its ceiling that each record reached
 imported-record = record
 imported-kv = KV cache, tokens that fit at most
+imported-kv-no-format = not known: the format of the cache is not recorded
 imported-kv-noted = { $capacity } tokens; { $noted } by a note of the file, { $share }
 imported-kv-too-many = { $capacity } tokens; { $noted } by a note of the file: more than fit, not plausible
 imported-turned = Ceiling turned round

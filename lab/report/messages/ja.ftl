@@ -1299,6 +1299,7 @@ imported-ceilings-note = バイト数と演算数による上限は、ここで�
 imported-ceilings-caption = 各記録が上限に対して届いた割合
 imported-record = 記録
 imported-kv = KVキャッシュに入るトークン数の上限
+imported-kv-no-format = 不明（キャッシュの形式の記録がない）
 imported-kv-noted = { $capacity } トークン。ファイルの注記では { $noted }（{ $share }）
 imported-kv-too-many = { $capacity } トークン。ファイルの注記では { $noted }：入る数を超えており、ありえない値
 imported-turned = 逆算した上限
