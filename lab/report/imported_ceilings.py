@@ -16,6 +16,9 @@ from lab.report.numbers import count, percent, significant
 BLOCKS: tuple[Gap, ...] = ("machine", "machine-row", "accelerators", "model", "shape")
 """Without these there is no ceiling; without any other it is higher, or has no share."""
 
+WHOLE = ("requests", "row_input_tokens", "row_output_tokens", "round_output_tokens")
+"""Sums of whole numbers."""
+
 Facts = tuple[tuple[str, str], ...]
 
 
@@ -106,8 +109,8 @@ def sums_words(sums: tuple[Sum, ...], t: Messages) -> str:
         t(
             "sums-in-flight" if one.name == "in_flight" else "sums-stated",
             name=t(f"sum-{one.name}"),
-            stated=count(one.stated) if one.name in ("requests", "in_flight") else significant(one.stated, 4),
-            follows=count(one.follows) if one.name == "requests" else significant(one.follows, 4),
+            stated=count(one.stated) if one.name in (*WHOLE, "in_flight") else significant(one.stated, 4),
+            follows=count(one.follows) if one.name in WHOLE else significant(one.follows, 4),
             verdict=t("sums-agree" if one.agrees else "sums-differ"),
         )
         for one in sums
