@@ -538,7 +538,7 @@ def version_kind(version: str | None, commit: str | None) -> str | None:
     if re.fullmatch(r"[0-9a-f]{7,40}", word) and re.search(r"[a-f]", word):
         return "commit"
     plain = re.sub(r"\+(cpu|xpu|cu\d+|rocm[\d.]*)$", "", word)  # which hardware it was built for
-    if re.fullmatch(r"\d+(\.\d+)+(\.?post\d+)?", plain):
+    if re.fullmatch(r"\d+(\.\d+)+(\.?post\d+)?|b\d{3,6}", plain):  # llama.cpp numbers its releases b1234
         return "release"
     if re.fullmatch(r"\d+(\.\d+)+[.-]?(a|b|rc|alpha|beta|pre)[.-]?[\w.-]*", plain):
         return "candidate"

@@ -298,7 +298,8 @@ def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: C
             about = t(f"topic-{mismatch.topic.value}")
             note = "" if mismatch.refuses else f"{footnote_word(t)} "
             whose = "" if mismatch.run_ids == run_ids else f"  {', '.join(mismatch.run_ids)}"
-            out.print(Text(f"   {note}{about}: {mismatch_text(mismatch, t)}{whose}"), soft_wrap=True)
+            line = t("mismatch-line", what=about, why=mismatch_text(mismatch, t))
+            out.print(Text(f"   {note}{line}{whose}"), soft_wrap=True)
         return
     if not refused:
         out.print(

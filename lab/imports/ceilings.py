@@ -6,6 +6,7 @@ record does not name can be declared by whoever reads it, and is shown as declar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -164,7 +165,7 @@ def imported_ceilings(record: ImportedRecord, declared: Declared, tables: Tables
         gaps=tuple(gaps),
         read_at_most_gb=at_most,
         kv_tokens_noted=noted if isinstance(noted, int) else None,
-        sums=add_up(totals_of(record)),
+        sums=(*add_up(totals_of(record)), *_parts(record)),
     )
 
 
@@ -191,6 +192,24 @@ def totals_of(record: ImportedRecord) -> Totals:
         ),
         concurrency=record.load.concurrency if record.load.arrival == "closed" else None,
     )
+
+
+def _parts(record: ImportedRecord) -> Iterator[Sum]:
+    """Totals beside the sums of their parts, where the file holds all of them: its rows, and the round they are of."""
+    counts, chosen = record.counts, record.chosen_iteration
+    rows = [one for one in record.requests if not one.warmup and one.succeeded is not False]
+    rows = [one for one in rows if chosen is None or one.iteration in (None, chosen)]
+    found: list[tuple[str, int | None, list[int | None]]] = []
+    if rows and len(rows) == counts.succeeded:
+        found.append(("row_input_tokens", counts.input_tokens, [one.prompt_tokens for one in rows]))
+        found.append(("row_output_tokens", counts.output_tokens, [one.completion_tokens for one in rows]))
+    if chosen is not None:
+        found.append(("round_output_tokens", counts.output_tokens, [record.iterations[chosen].output_tokens]))
+    for name, stated, parts in found:
+        known = [one for one in parts if one is not None]
+        if stated is not None and len(known) == len(parts):
+            whole = {"name": name, "stated": stated, "follows": sum(known), "agrees": sum(known) == stated}
+            yield Sum.model_validate(whole)
 
 
 LATENCIES = ("e2e_latency_s", "{tool}:e2e", "{tool}:e2el", "{tool}:e2e_latency", "{tool}:request_latency")

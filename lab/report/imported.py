@@ -42,6 +42,7 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
         lstrip_blocks=True,
     )
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    timed = [one for one in public.records if one.metrics or not one.scores]  # a score has no speed to bound
     html = environment.get_template("imported.html.j2").render(
         t=t,
         languages=[messages(lang) for lang in langs],
@@ -55,10 +56,10 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
         ],
         groups=[_group(one, public.records, t) for one in public.beside],
         ceilings=ceilings_of_imports(
-            ((one.run_id, one.engine or t("value-not-recorded"), one.ceilings) for one in public.records), t
+            ((one.run_id, one.engine or one.model or t("value-not-recorded"), one.ceilings) for one in timed), t
         ),
-        bounds=[(one.run_id, imported_ceiling_facts(one.ceilings, t)) for one in public.records],
-        numbers=[_numbers(one, t) for one in public.records if one.metrics or not one.scores],
+        bounds=[(one.run_id, imported_ceiling_facts(one.ceilings, t)) for one in timed],
+        numbers=[_numbers(one, t) for one in timed],
         scores=[(scores_table(one, t), asked_words(one.score_path, t)) for one in public.records if one.scores],
         kept_private=public.kept_private,
         digest=digest(public.model_dump(mode="json")),

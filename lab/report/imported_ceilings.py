@@ -16,6 +16,9 @@ from lab.report.numbers import count, percent, significant
 BLOCKS: tuple[Gap, ...] = ("machine", "machine-row", "accelerators", "model", "shape")
 """Without these there is no ceiling; without any other it is higher, or has no share."""
 
+WHOLE = ("requests", "row_input_tokens", "row_output_tokens", "round_output_tokens")
+"""Sums of whole numbers."""
+
 Facts = tuple[tuple[str, str], ...]
 
 
@@ -89,6 +92,8 @@ def prefill_words(level: LevelCeiling, t: Messages) -> str:
 def kv_words(one: ImportedCeilings, found: RunCeilings, t: Messages) -> str:
     """The most tokens of KV cache beside those a note speaks of, or why they are not known."""
     capacity, noted = found.kv_capacity_tokens, one.kv_tokens_noted
+    if capacity is None and found.no_kv == "format-unknown":
+        return t("imported-kv-no-format")
     if capacity is None:
         return t(f"no-kv-{found.no_kv or 'not-stated'}")
     if noted is None:
@@ -104,8 +109,8 @@ def sums_words(sums: tuple[Sum, ...], t: Messages) -> str:
         t(
             "sums-in-flight" if one.name == "in_flight" else "sums-stated",
             name=t(f"sum-{one.name}"),
-            stated=count(one.stated) if one.name in ("requests", "in_flight") else significant(one.stated, 4),
-            follows=count(one.follows) if one.name == "requests" else significant(one.follows, 4),
+            stated=count(one.stated) if one.name in (*WHOLE, "in_flight") else significant(one.stated, 4),
+            follows=count(one.follows) if one.name in WHOLE else significant(one.follows, 4),
             verdict=t("sums-agree" if one.agrees else "sums-differ"),
         )
         for one in sums

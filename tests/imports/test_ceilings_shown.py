@@ -127,6 +127,20 @@ def test_stated_rates_are_held_against_stated_totals() -> None:
     assert "no totals that could be held against each other" in sums()
 
 
+def test_totals_are_held_against_the_rows_where_all_of_them_are_there() -> None:
+    rows = [{"warmup": True, "prompt_tokens": 9, "completion_tokens": 9}]
+    rows += [{"warmup": False, "succeeded": True, "prompt_tokens": 5, "completion_tokens": n} for n in (3, 4)]
+    counts = {"succeeded": 2, "input_tokens": 10, "output_tokens": 8}
+    found = {one.name: one for one in bounds(record(counts=counts, requests=rows)).sums}
+    assert found["row_input_tokens"].agrees and not found["row_output_tokens"].agrees  # 3 and 4 are not 8
+    assert found["row_output_tokens"].follows == 7
+    some = bounds(record(counts=counts, requests=rows[:2])).sums
+    assert not [one for one in some if one.name.startswith("row")]
+    rounds = [{"output_tokens": 1}, {"output_tokens": 8}]
+    (one,) = bounds(record(counts=counts, iterations=rounds, chosen_iteration=1)).sums
+    assert (one.name, one.agrees) == ("round_output_tokens", True)
+
+
 def test_a_table_of_shapes_of_ones_own_goes_before_the_labs(tmp_path: Path) -> None:
     row = "- {models: [Maker/Model], quantizations: [Four-Bit], source: a book, read: 2026-11, shape: "
     path = tmp_path / "mine.yaml"

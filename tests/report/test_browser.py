@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from lab.evidence import EvidenceStore
+from lab.imports import import_files
 from lab.publish.evidence import PublicRun
+from lab.publish.imported import project_imports
 from lab.report.build import build_pages
+from lab.report.imported import build_imported
 from lab.report.messages import LANGS
 from tests.axe import CONTRAST, serious
 from tests.browser import Browser, look_over, needs_browser, started
+from tests.imports.others_files import atlas_record
+from tests.imports.others_files import write as write_file
 from tests.report.golden import golden_page
 from tests.report.report_examples import contrasts, edition, open_edition
 
@@ -71,3 +77,21 @@ def test_a_card_is_folded_on_screen_and_open_on_paper(browser: Browser, tmp_path
     assert browser.value(shown) is False
     browser.show(media="print")
     assert browser.value(shown) is True and browser.value(height) > 0
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_page_of_others_records_is_whole_and_has_no_serious_violation(
+    browser: Browser, lang: str, tmp_path: Path
+) -> None:
+    store = EvidenceStore(tmp_path / "runs")
+    gb10 = {"id": "nvidia-gb10-dgx-spark", "count": 1, "driver": "1.2", "host": {}}
+    known = {"hf_id": "Qwen/Qwen3.8-27B", "quant_id": "nvfp4-unsloth"}
+    files = [write_file(tmp_path, "p.json", atlas_record("P"))]
+    files.append(write_file(tmp_path, "q.json", atlas_record("Q", hardware=gb10, model=known)))
+    kept = import_files(store, "inference-atlas", files, licence="CC0")
+    page = build_imported(project_imports([one.record for one in kept]), (lang,))[f"{lang}/index.html"]
+    look_over(browser, write(page, tmp_path))
+    assert serious(browser) == []
+    browser.show(scheme="dark")
+    assert serious(browser, CONTRAST) == []

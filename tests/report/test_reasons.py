@@ -153,6 +153,7 @@ def test_what_the_loads_betray_is_a_reason_with_numbers_in_both_languages(lang: 
     between = ": " if lang == "en" else "："
     assert re.search(f"{p.run_id}{between}[^r]*1,000", text) and re.search(f"{q.run_id}{between}[^r]*1,100", text)
     html = unescape(build_pages((p, q), (lang,))[f"{lang}/index.html"].decode())
+    assert "100 ms" in html and "length 10" in html  # on the evidence card
     assert any(mismatch_text(one, messages(lang)) in html for one in refusals(reasons_of((q, p))[p.run_id]))
 
 
