@@ -22,6 +22,9 @@ from lab.terminal import PlainConsole
 from lab.version import __version__
 
 if TYPE_CHECKING:
+    from lab.explain.decision import Decision
+    from lab.explain.facts import TeamFacts
+    from lab.explain.flips import Explanation
     from lab.publish.evidence import PublicContrast, PublicRun
 
 app = typer.Typer(
@@ -225,13 +228,9 @@ def report(
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
     from lab.report.apart import apart
-    from lab.report.path import path_json, read_rules
+    from lab.report.path import path_json
 
-    if decision and not facts:
-        raise LabError("--decision goes with --facts: a decision is walked with what a team states")
-    rules = read_rules(facts, decision) if facts else None
-    pages = apart("lab.report.build:build_pages")
-
+    rules = _rules(facts, decision)
     pages = apart("lab.report.build:build_pages")
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
@@ -340,6 +339,10 @@ def hand_out_runs(
     pdf: Annotated[bool, typer.Option("--pdf", help="As PDF too")] = False,
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/handout-PLAN]")] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
+    facts: Annotated[
+        Path | None, typer.Option("--facts", metavar="F", help="The team's facts: the cover opens with the answer")
+    ] = None,
+    decision: DecisionFile = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Make the handout of a meeting: the fixed columns, then one page per run_id, through the leak gate."""
@@ -350,8 +353,17 @@ def hand_out_runs(
     from lab.report.apart import apart
 
     langs, store, chosen = _langs(lang), open_store(runs_dir), tuple(dict.fromkeys(run_ids))
+    rules = _rules(facts, decision)
     public, evidence = public_runs(store, chosen)
-    built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf)
+    paths: tuple[Explanation, ...] = ()
+    if rules:
+        from lab.explain.flips import explain as walk_all
+        from lab.publish.contrasts import contrasts
+        from lab.report.path import path_json
+
+        paths = walk_all(*rules, public, contrasts(store, public))
+        evidence |= path_json(paths)
+    built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf, explanations=paths)
     pages, readable = (
         {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
         for part in ("files/", "readable/")
@@ -381,6 +393,15 @@ def _say_files(paths: Sequence[Path]) -> None:
 
     for path in paths:
         out.print(shown(path), soft_wrap=True)
+
+
+def _rules(facts: Path | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
+    """What a path is walked by and with; None without facts."""
+    from lab.report.path import read_rules
+
+    if decision and not facts:
+        raise LabError("--decision goes with --facts: a decision is walked with what a team states")
+    return read_rules(facts, decision) if facts else None
 
 
 def _langs(lang: str) -> tuple[str, ...]:
