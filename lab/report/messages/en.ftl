@@ -1414,3 +1414,4 @@ decided-stays = { $workload }: the path still leads { $end }; what it rests on c
 decided-gone = { $workload }: this edition has no path of it any more.
 closed-by = { $reason }: { $value } (asked: { $asked })
 weekly-not-published = { $engine } (no published cell)
+support-read = { $source }, read { $month }

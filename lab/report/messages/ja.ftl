@@ -1379,3 +1379,4 @@ decided-stays = { $workload }：道筋は引き続き { $end }。その根拠が
 decided-gone = { $workload }：この版には道筋がなくなりました。
 closed-by = { $reason }。{ $value }（条件は { $asked }）
 weekly-not-published = { $engine }（公開したセルなし）
+support-read = { $source }、{ $month }に確認
