@@ -89,6 +89,19 @@ err = PlainConsole(stderr=True, highlight=False)
 RunsDir = Annotated[
     Path | None, typer.Option("--runs-dir", metavar="D", help="Folder of the bundles [default: $LAB_RUNS, else runs/]")
 ]
+ModelShapeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model-shape", metavar="F", help="Shape of an imported model: its weights, or YAML like params/shapes.yaml"
+    ),
+]
+MachineOption = Annotated[
+    str | None,
+    typer.Option("--machine", metavar="NAME", help="Accelerator of a file that names none: of params/hardware.yaml"),
+]
+AcceleratorsOption = Annotated[
+    int | None, typer.Option("--accelerators", min=1, metavar="N", help="How many, where the file does not say")
+]
 DecisionFile = Annotated[
     Path | None,
     typer.Option("--decision", metavar="D", help="Decision rules [default: params/decision/engine-choice.yaml]"),
@@ -149,7 +162,7 @@ def plan(
             f"{w.name}: {lengths}, {exact}{w.output_tokens} out, {w.requests_per_level} requests {ladder_words(w)}",
         )
         asked = next(run for run in loaded.runs if run.group == group)
-        table.add_row("quality suite", suite_words(load_suite_of(asked)))
+        table.add_row("quality suite", suite_words(load_suite_of(asked, remembered=True)))
         table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))
@@ -217,13 +230,16 @@ def report(
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.edition import newest_runs, publish_report
+    from lab.showing_damage import note_damaged
 
     if lang not in ("en", "ja", "all"):
         raise LabError(f"--lang is en, ja or all, got '{lang}'")
     store = open_store(runs_dir)
     chosen = tuple(dict.fromkeys(run_ids)) if run_ids else newest_runs(store)
+    if not run_ids:
+        note_damaged(store, err, "left out of this report")
     if not chosen:
-        raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
+        raise LabError(f"no whole, measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
@@ -275,10 +291,12 @@ def gate(
     from lab.evidence import open_store
     from lab.publish.gate import look_through
     from lab.publish.private import facts_of_files, private_facts
+    from lab.showing_damage import note_damaged
 
     store = open_store(runs_dir)
     run_ids = store.run_ids()
     facts = private_facts(store, run_ids, facts_of_files(private or ()))
+    note_damaged(store, err, "what these know is not looked for to the end")
     looked = look_through(paths, facts)
     for finding in looked.findings:
         out.print(f"{finding}", markup=False, soft_wrap=True)
@@ -315,20 +333,20 @@ def publish(
     from lab.publish.weekly import only_one, publish_week
     from lab.report.edition import edition_pages, rules_of
     from lab.showing import describe_edition
+    from lab.showing_damage import note_damaged
 
     file, now = params or PUBLISH_FILE, datetime.now(UTC)
     found = read_publish_file(file)
     folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
     wanted = wanted_matches(found, folder_of_params)
     pages = edition_pages(rules_of(wanted, folder_of_params))
-    target = folder or PARAMS_FOLDER.parent / "reports"
+    target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
+    note_damaged(store, err, "left out of this edition")
     with only_one(target) as alone:
         if not alone:
             out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
             return
-        done = publish_week(
-            open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
-        )
+        done = publish_week(store, found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run)
     describe_edition(done, target, dry_run, out)
     _say_who(target / path_of(done.edition.name), target)
 
@@ -461,13 +479,14 @@ def runs(runs_dir: RunsDir = None) -> None:
         except EvidenceError as problem:
             table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
             continue
-        damage = store.verify(run_id) if status.ended_at else ()
-        note = f"damaged: {damage[0]}" if damage else (status.reason or "").partition("\n")[0][:60]
+        damage = store.damage(run_id)
+        note = damage[0] if damage else (status.reason or "").partition("\n")[0][:60]
         if status.replaces:
             note = f"replaces {status.replaces} {note}"
+        note = "; ".join(filter(None, (note, status.clock_note)))
         table.add_row(
             run_id,
-            status.state,
+            "damaged" if damage else status.state,
             spec.table,
             escape(f"{spec.engine} / {spec.profile.name}"),
             status.plan,
@@ -483,9 +502,8 @@ def runs(runs_dir: RunsDir = None) -> None:
         except EvidenceError as problem:
             table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
             continue
-        damage = store.verify(run_id)
         when = f"{record.imported_at:%Y-%m-%d %H:%M:%S}"
-        note = f"damaged: {damage[0]}" if damage else f"imported then; {record.source.tool} {record.source.file}"
+        note = f"imported then; {record.source.tool} {record.source.file}"
         table.add_row(run_id, "imported", "", escape(short_words(record).partition(" (")[0]), "", when, escape(note))
     if not table.row_count:
         out.print(f"no runs in {store.root}. Next: lab run params/harness-check.yaml", soft_wrap=True)
@@ -494,28 +512,64 @@ def runs(runs_dir: RunsDir = None) -> None:
 
 
 @app.command()
-def show(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: RunsDir = None) -> None:
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
+    shape: ModelShapeOption = None,
+    machine: MachineOption = None,
+    accelerators: AcceleratorsOption = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja: the language of an imported record")] = "en",
+    runs_dir: RunsDir = None,
+) -> None:
     """Show one run: what was meant, what happened, what it gave."""
     from lab.evidence import open_store
     from lab.showing import describe_run
+    from lab.showing_damage import describe_rest
 
+    if lang not in ("en", "ja"):
+        raise LabError(f"--lang is en or ja, got '{lang}'")
     store = open_store(runs_dir)
     if store.is_imported(run_id):
         from lab.imports import read_imported
+        from lab.imports.ceilings import Tables, declare, imported_ceilings
         from lab.showing_imported import describe_imported
 
-        describe_imported(read_imported(store, run_id), store.verify(run_id), out)
+        declared = declare(shape, machine, accelerators, one_record=True)
+        record = read_imported(store, run_id)
+        if machine is not None and record.machine.name is not None:
+            raise LabError(f"the file names its machine, {record.machine.name}; --machine is for files that name none")
+        bounds = imported_ceilings(record, declared, Tables())
+        describe_imported(record, bounds, store.verify(run_id), lang, out)
         return
+    if lang != "en" or (shape, machine, accelerators) != (None, None, None):
+        raise LabError(
+            f"{run_id} was measured here: its machine and weights are recorded, and it is shown in English",
+            f"lab show {run_id}, or lab report {run_id} for a page in both languages",
+        )
+    if store.damage(run_id):
+        describe_rest(store, run_id, out)
     describe_run(store, run_id, out)
 
 
 @app.command()
-def verify(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: RunsDir = None) -> None:
-    """Check a bundle against its manifest, file by file."""
+def verify(
+    run_id: Annotated[str | None, typer.Argument(metavar="[RUN_ID]")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Check every bundle, imported ones too")] = False,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Check bundles against their manifests, file by file; name what is damaged, and how.
+
+    Exit code 0: nothing is damaged; 2: something is, or the question could not be asked.
+    """
     from lab.errors import EvidenceDamaged
     from lab.evidence import open_store
+    from lab.showing_damage import describe_all
 
     store = open_store(runs_dir)
+    if everything == (run_id is not None):
+        raise LabError("name a run, or --all for every one", "lab verify --all")
+    if run_id is None:
+        describe_all(store, out)
+        return
     problems = store.verify(run_id)
     if problems:
         raise EvidenceDamaged(
@@ -623,11 +677,15 @@ def imported_page(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: every record")] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/imported]")] = None,
+    shape: ModelShapeOption = None,
+    machine: MachineOption = None,
+    accelerators: AcceleratorsOption = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Build the page of imported records: source, licence, use, and why they do not stand side by side."""
     from lab.evidence import open_store
     from lab.imports import all_imported
+    from lab.imports.ceilings import declare
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.imported import publish_imports
     from lab.report.imported import build_imported
@@ -640,7 +698,8 @@ def imported_page(
         raise LabError(f"no imported record in {store.root}", "lab import KIND PATH")
     langs = ("en", "ja") if lang == "all" else (lang,)
     target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
-    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs)):
+    declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
+    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs), declared):
         out.print(shown(path), soft_wrap=True)
 
 

@@ -28,6 +28,7 @@ Every error carries what happened, and where there is one, the next command to r
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
@@ -140,3 +141,17 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     matches = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     begun = [candidate for candidate in words if word and candidate.startswith(word)]
     return matches[0] if matches else begun[0] if len(begun) == 1 else None
+
+
+def storage_step(problem: OSError, where: str) -> str:
+    """What to do about a disk that refuses.
+
+    Args:
+        problem: as the system said it.
+        where: the folder, or the variable that names it.
+    """
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"make room where {where} lies (df -h), then run the command again; what was finished is kept"
+    if problem.errno == errno.EFBIG:
+        return "raise the limit of file sizes (ulimit -f), then run the command again; what was finished is kept"
+    return f"make {where} a folder that exists and can be written, then run the command again"

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from lab.bench import BenchResult
 from lab.checks import Consequence, rule_of
 from lab.conditions import WHY
 from lab.engines.conformance import Conformance, checkable, read_conformance, standing
 from lab.environment import Environment
 from lab.errors import ParamsError, nearest
-from lab.evidence import EvidenceStore
-from lab.launching import Look
 from lab.limits import RunCeilings
 from lab.match import Mismatch, refusals
-from lab.publish.weekly import Published
 from lab.quality.arms import ArmComparison, Ending
 from lab.quality.power import DISCORDANCES, needs
 from lab.quality.suite import Suite, find_suite, load_suite
@@ -32,6 +29,12 @@ from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
 from lab.support import Support, SupportTable, look_up
 from lab.terminal import PlainConsole
+
+if TYPE_CHECKING:
+    from lab.bench import BenchResult
+    from lab.evidence import EvidenceStore
+    from lab.launching import Look
+    from lab.publish.weekly import Published
 
 SUPPORT_WORDS: dict[Support, str] = {
     "supported": "supported",
@@ -195,8 +198,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
 
     fact("run_id", f"{run_id}  ({store.path(run_id)})")
     fact("state", f"{status.state}" + (f": {status.reason}" if status.reason else f", step {status.step}"))
-    if damage := store.verify(run_id) if status.ended_at else ():
-        fact("damaged", "; ".join(damage))
+    if status.clock_note:
+        fact("clock", status.clock_note)
     if status.replaces:
         fact("replaces", status.replaces)
     fact("spec", f"{spec.spec_digest}, match {status.match_id}, plan {status.plan}")

@@ -14,7 +14,6 @@ import queue
 import secrets
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from lab.load.answer import read_answer
 from lab.load.spool import read_exchanges
 from lab.load.worker import STOCK
 from lab.records import LevelCost, RequestRecord
+from lab.scratch import scratch
 
 START_LIMIT_S = 60.0
 """How long load processes may take to start and connect, beside the limits of their requests."""
@@ -122,10 +122,10 @@ def run_load(job: LoadJob, on_progress: Callable[[Progress], None] | None = None
     Raises:
         LabError: a load process itself failed, with its last words.
     """
-    with tempfile.TemporaryDirectory(prefix="lab-load-") as folder:
+    with scratch("load") as folder:
         name = "lab" + secrets.token_hex(4)
         documents = [_share(job, name, worker) for worker in range(job.workers)]
-        crew = _Crew(Path(folder), documents, _limit_s(job))
+        crew = _Crew(folder, documents, _limit_s(job))
         try:
             costs, complete = crew.work(len(job.levels), on_progress)
         finally:

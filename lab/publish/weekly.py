@@ -10,8 +10,6 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,8 +17,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from lab.errors import EvidenceError, ParamsError
-from lab.evidence import EvidenceStore, write_atomically
+from lab.errors import EvidenceError, ParamsError, storage_step
+from lab.evidence import EvidenceStore
 from lab.publish import archive
 from lab.publish.archive import Correction, Edition, PublicWithdrawal
 from lab.publish.cells import ChosenMatch, PublicMatch, choose
@@ -32,6 +30,7 @@ from lab.publish.evidence import PublicContrast, PublicRun
 from lab.publish.gate import PrivateFact, private_facts, release
 from lab.publish.schedule import PublishFile, WantedMatch, cut_off
 from lab.rules import subject
+from lab.scratch import scratch, sync_folder, write_atomically
 from lab.spec import Frozen, digest
 from lab.version import __version__
 
@@ -307,7 +306,9 @@ def _cells_of(store: EvidenceStore, found: PublishFile, until: datetime) -> dict
     cells: dict[str, CellName | None] = {}
     there = set(store.run_ids())
     for one in found.withdrawn:
-        if one.run_id in there:
+        if one.run_id not in there:
+            continue
+        with contextlib.suppress(EvidenceError):  # a damaged one may have been published all the same
             spec, status = store.spec(one.run_id), store.status(one.run_id)
             name = CellName(
                 match_id=status.match_id,
@@ -350,28 +351,37 @@ def _put(
     facts: Iterable[PrivateFact],
     dry_run: bool,
 ) -> None:
-    """Take everything through the gate, then put the edition in place as a whole and the indexes after it."""
+    """Take everything new through the gate, then put the edition in place as a whole and the indexes after it.
+
+    An index that lies there byte for byte is neither written nor looked at again: it gives nothing new away, and there
+    is one for each week of the archive.
+    """
+    indexes = {name: payload for name, payload in indexes.items() if not _lies(folder / name, payload)}
     where = None if dry_run else folder
     try:
         if where is not None:
             where.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(dir=where, prefix=".publish-"))
-    except OSError as problem:
-        raise EvidenceError(f"{folder} cannot be written: {problem.strerror}", "name another folder: --out") from None
-    try:
-        staged = stage / "report"
-        release({**files, **indexes}, staged, facts)
-        if dry_run:
-            return
-        if files:
-            (folder / at).parent.mkdir(exist_ok=True)
-            (staged / at).rename(folder / at)
-        for name, payload in indexes.items():
-            path = folder / name
-            if not path.is_file() or path.read_bytes() != payload:
+        with scratch("publish", where) as stage:
+            staged = stage / "report"
+            release({**files, **indexes}, staged, facts)
+            if dry_run:
+                return
+            if files:
+                (folder / at).parent.mkdir(exist_ok=True)
+                (staged / at).rename(folder / at)
+                sync_folder((folder / at).parent)
+            for name, payload in indexes.items():
+                path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, payload)
     except OSError as problem:
-        raise EvidenceError(f"{folder} could not be written: {problem.strerror}") from None
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        step = storage_step(problem, str(folder))
+        raise EvidenceError(f"{folder} could not be written: {problem.strerror}", step) from None
+
+
+def _lies(path: Path, payload: bytes) -> bool:
+    """Whether a file is there, byte for byte."""
+    try:
+        return path.read_bytes() == payload
+    except OSError:
+        return False

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from lab.errors import ParamsError
-from lab.explain.claims import Absent, Claim, MetricName, NotApplicable
+from lab.explain.claims import Absent, Claim, Interval, MetricName, NotApplicable
 from lab.explain.decision import DECISION, VALUE, Decision, Question, read_decision
 from lab.explain.facts import Stated, TeamFacts, read_facts
 from lab.explain.flips import BreakEven, Explanation, Flip, Resampled
@@ -163,12 +163,24 @@ def _grounds(path: Walked, t: Messages) -> Iterator[str]:
         if own and step.answer == "yes" and isinstance(step.evidence, Claim):
             claim = step.evidence
             if claim.metric in ("quality_loss", "preparation_s"):
+                gained = claim.metric == "quality_loss" and claim.value is not None and claim.value < 0
+                key = "path-preparation" if claim.metric == "preparation_s" else "path-quality"
                 yield t(
-                    "path-quality" if claim.metric == "quality_loss" else "path-preparation",
-                    value=value_text(step.asked, claim, t),
+                    "path-quality-kept" if gained else key,
+                    value=value_text(step.asked, _turned(claim) if gained else claim, t),
                     asked=threshold_text(step.asked, t),
                     against=engine_name(claim.against, t) if claim.against else "",
                 )
+
+
+def _turned(claim: Claim) -> Claim:
+    """A loss below zero, said as the gain it is."""
+    interval = claim.interval and Interval(low=_negative(claim.interval.high), high=_negative(claim.interval.low))
+    return claim.model_copy(update={"value": _negative(claim.value), "interval": interval})
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 def _clause(step: Step, t: Messages) -> str:

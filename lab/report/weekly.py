@@ -7,6 +7,7 @@ fixed before it; numbers of a run stand in the report of its match, and here whe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -134,16 +135,21 @@ def archive_pages(
 
 def render(template: str, context: dict[str, Any]) -> bytes:
     """A finished page: the package's style and the glyphs it needs are inside."""
-    environment = Environment(
+    css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    html = _environment().get_template(template).render(css=Markup(css), **context)  # noqa: S704 - the package's own file
+    return html.replace("/*typeface*/", face_css(html), 1).encode()
+
+
+@cache
+def _environment() -> Environment:
+    """Templates, compiled once: there is a page for each week of the archive."""
+    return Environment(
         loader=PackageLoader("lab.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    html = environment.get_template(template).render(css=Markup(css), **context)  # noqa: S704 - the package's own file
-    return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
 def _front(edition: Edition, runs: Runs, paths: Paths, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
