@@ -25,7 +25,6 @@ from lab.report.messages import LANGS, messages
 from lab.report.pdf import NEEDS, open_pdf, pdf
 from lab.report.series import in_order
 from lab.report.words import ranking_words
-from tests.browser import check_page, needs_browser
 from tests.conftest import CHECKOUT
 from tests.explain import explain_examples as rules
 from tests.report.report_examples import certificate, edition, level, run, task, workload
@@ -170,14 +169,6 @@ def test_a_handout_is_closed_colourless_and_never_ranks(lang: str) -> None:
         third = len(colour) // 3
         assert colour[:third] == colour[third : 2 * third] == colour[2 * third :]  # a grey
     assert ranking_words(re.sub("<[^>]+>", " ", body)) == ()
-
-
-@needs_browser
-@pytest.mark.parametrize("lang", LANGS)
-def test_handout_in_chromium(lang: str, tmp_path: Path) -> None:
-    page = tmp_path / "index.html"
-    page.write_bytes(handout_pages(sheets_of(beside()), LANGS)[f"{lang}/index.html"])
-    check_page(page, tmp_path)
 
 
 @needs_pango
