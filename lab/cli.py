@@ -245,13 +245,14 @@ def report(
     from lab.explain.flips import explain as walk_all
     from lab.report.apart import apart
     from lab.report.path import path_json
+    from lab.report.words import refuse_ranking
 
     rules = _rules(facts, decision)
     pages = apart("lab.report.build:build_pages")
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
-        return {**pages(runs, langs, contrasts, paths), **path_json(paths)}
+        return {**refuse_ranking(pages(runs, langs, contrasts, paths)), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
@@ -321,6 +322,7 @@ def publish(
         Path | None, typer.Option("--params", metavar="FILE", help="[default: params/publish.yaml]")
     ] = None,
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/]")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing where nothing new is published")] = False,
     runs_dir: RunsDir = None,
 ) -> None:
     """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
@@ -344,9 +346,12 @@ def publish(
     note_damaged(store, err, "left out of this edition")
     with only_one(target) as alone:
         if not alone:
-            out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
+            if not quiet:
+                out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
             return
         done = publish_week(store, found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run)
+    if quiet and not done.fresh and not done.stale:
+        return
     describe_edition(done, target, dry_run, out)
     _say_who(target / path_of(done.edition.name), target)
 
@@ -369,6 +374,7 @@ def hand_out_runs(
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out, public_runs
     from lab.report.apart import apart
+    from lab.report.words import refuse_ranking
 
     langs, store, chosen = _langs(lang), open_store(runs_dir), tuple(dict.fromkeys(run_ids))
     rules = _rules(facts, decision)
@@ -386,6 +392,7 @@ def hand_out_runs(
         {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
         for part in ("files/", "readable/")
     )
+    refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
     _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
 
@@ -398,10 +405,12 @@ def _hand_out_plan(params: Path, folder: Path | None, langs: tuple[str, ...], pd
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out
     from lab.report.handout import handout_files, planned_sheet
+    from lab.report.words import refuse_ranking
 
     loaded = load_plan(params)
     sheets = [planned_sheet(group.match_id, group.specs) for group in loaded.groups]
     pages, readable = handout_files(sheets, langs, paper=pdf)
+    refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{loaded.name}-planned"
     _say_files(hand_out(Papers(pages, readable), target, private_facts(open_store(), ())))
 

@@ -150,7 +150,7 @@ def test_a_week_without_news_says_so_and_so_does_the_first(tmp_path: Path) -> No
     publish(tmp_path, "2026-W49", chosen(*FIRST))
     assert publish(tmp_path, "2026-W50", chosen(*FIRST)).edition.news.quiet
     said = [(tmp_path / f"{week}/r1/en/index.html").read_text(encoding="utf-8") for week in ("2026-W49", "2026-W50")]
-    assert "This is the first edition" in said[0]
+    assert "There is no edition of an earlier week" in said[0]
     assert "No news since 2026-W49, revision 1." in said[1]
 
 
@@ -318,7 +318,11 @@ def test_the_command_says_what_it_did_and_steps_aside_for_another(
 
     assert "r1: published" in said()
     assert "the same inputs make no new revision" in said()
+    command.append("--quiet")
+    assert said() == ""
     with only_one(tmp_path / "reports"):
+        assert said() == ""
+        command.remove("--quiet")
         assert "this one steps aside" in said()
     command += ["--week", "2099-W01"]
     seen = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
