@@ -22,6 +22,9 @@ from lab.terminal import PlainConsole
 from lab.version import __version__
 
 if TYPE_CHECKING:
+    from lab.explain.decision import Decision
+    from lab.explain.facts import TeamFacts
+    from lab.explain.flips import Explanation
     from lab.publish.evidence import PublicContrast, PublicRun
 
 app = typer.Typer(
@@ -260,20 +263,18 @@ def report(
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
-    from lab.report.apart import apart
-    from lab.report.path import path_json, read_rules
-
-    if decision and not facts:
-        raise LabError("--decision goes with --facts: a decision is walked with what a team states")
-    rules = read_rules(facts, decision) if facts else None
     from lab.explain.hypotheses import judge, read_hypotheses
+    from lab.report.apart import apart
+    from lab.report.path import path_json
+    from lab.report.words import refuse_ranking
 
-    pages, claims = apart("lab.report.build:build_pages"), read_hypotheses()
+    rules, claims = _rules(facts, decision), read_hypotheses()
+    pages = apart("lab.report.build:build_pages")
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
         judged = judge(claims, runs, contrasts)
-        return {**pages(runs, langs, contrasts, paths, judged=judged), **path_json(paths)}
+        return {**refuse_ranking(pages(runs, langs, contrasts, paths, judged=judged)), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
@@ -343,6 +344,7 @@ def publish(
         Path | None, typer.Option("--params", metavar="FILE", help="[default: params/publish.yaml]")
     ] = None,
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/]")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing where nothing new is published")] = False,
     runs_dir: RunsDir = None,
 ) -> None:
     """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
@@ -366,9 +368,12 @@ def publish(
     note_damaged(store, err, "left out of this edition")
     with only_one(target) as alone:
         if not alone:
-            out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
+            if not quiet:
+                out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
             return
         done = publish_week(store, found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run)
+    if quiet and not done.fresh and not done.stale:
+        return
     describe_edition(done, target, dry_run, out)
     _say_who(target / path_of(done.edition.name), target)
 
@@ -379,6 +384,13 @@ def hand_out_runs(
     pdf: Annotated[bool, typer.Option("--pdf", help="As PDF too")] = False,
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/handout-PLAN]")] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
+    facts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--facts", metavar="F", help="The team's facts: the cover opens with the answer; several are merged"
+        ),
+    ] = None,
+    decision: DecisionFile = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Make the handout of a meeting: the fixed columns, then one page per run_id, through the leak gate."""
@@ -387,14 +399,25 @@ def hand_out_runs(
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out, public_runs
     from lab.report.apart import apart
+    from lab.report.words import refuse_ranking
 
     langs, store, chosen = _langs(lang), open_store(runs_dir), tuple(dict.fromkeys(run_ids))
+    rules = _rules(facts, decision)
     public, evidence = public_runs(store, chosen)
-    built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf)
+    paths: tuple[Explanation, ...] = ()
+    if rules:
+        from lab.explain.flips import explain as walk_all
+        from lab.publish.contrasts import contrasts
+        from lab.report.path import path_json
+
+        paths = walk_all(*rules, public, contrasts(store, public))
+        evidence |= path_json(paths)
+    built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf, explanations=paths)
     pages, readable = (
         {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
         for part in ("files/", "readable/")
     )
+    refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
     _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
 
@@ -407,10 +430,12 @@ def _hand_out_plan(params: Path, folder: Path | None, langs: tuple[str, ...], pd
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out
     from lab.report.handout import handout_files, planned_sheet
+    from lab.report.words import refuse_ranking
 
     loaded = load_plan(params)
     sheets = [planned_sheet(group.match_id, group.specs) for group in loaded.groups]
     pages, readable = handout_files(sheets, langs, paper=pdf)
+    refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{loaded.name}-planned"
     _say_files(hand_out(Papers(pages, readable), target, private_facts(open_store(), ())))
 
@@ -420,6 +445,15 @@ def _say_files(paths: Sequence[Path]) -> None:
 
     for path in paths:
         out.print(shown(path), soft_wrap=True)
+
+
+def _rules(facts: Sequence[Path] | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
+    """What a path is walked by and with; None without facts."""
+    from lab.report.path import read_rules
+
+    if decision and not facts:
+        raise LabError("--decision goes with --facts: a decision is walked with what a team states")
+    return read_rules(facts, decision) if facts else None
 
 
 def _langs(lang: str) -> tuple[str, ...]:

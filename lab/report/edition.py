@@ -25,6 +25,7 @@ from lab.report.apart import apart
 from lab.report.messages import LANGS, messages
 from lab.report.path import path_json, read_rules
 from lab.report.weekly import told_of
+from lab.report.words import refuse_ranking
 
 Rules = Mapping[str, tuple[Decision, TeamFacts]]
 """match_id → what its path is walked by and with."""
@@ -97,11 +98,12 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
     def match(edition: Edition, runs: tuple[PublicRun, ...], beside: tuple[PublicContrast, ...]) -> Mapping[str, bytes]:
         match_id = runs[0].match_id
         told = {lang: told_of(edition, match_id, messages(lang)) for lang in langs}
-        return report(runs, langs, beside, walked[match_id], told=told, judged=judge(claims, runs, beside))
+        judged = judge(claims, runs, beside)
+        return refuse_ranking(report(runs, langs, beside, walked[match_id], told=told, judged=judged))
 
     return Pages(
         match=match,
-        front=lambda edition, runs: front(edition, runs, walked, langs),
-        archive=lambda editions, withdrawn: index(editions, withdrawn, langs),
+        front=lambda edition, runs: refuse_ranking(front(edition, runs, walked, langs)),
+        archive=lambda editions, withdrawn: refuse_ranking(index(editions, withdrawn, langs)),
         decide=decide,
     )

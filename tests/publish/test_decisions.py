@@ -29,17 +29,14 @@ from tests.publish.weekly_examples import (
     WITHDRAWN,
     asks_for_more,
     chosen,
-    five_weeks,
     publish,
 )
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The five weeks, published once."""
-    folder = tmp_path_factory.mktemp("five") / "reports"
-    five_weeks(folder, tmp_path_factory.mktemp("rules"))
-    return folder
+@pytest.fixture
+def reports(five_weeks_published: Path) -> Path:
+    """The five weeks."""
+    return five_weeks_published
 
 
 def edition(reports: Path, week: str) -> Edition:

@@ -182,7 +182,7 @@ def publish_history(made: Made, reports: Path, page: bytes) -> None:
             changes = {"run_id": own, "week": week, "manifest_sha256": sha(own)}
             public_runs.append(templates[engine, launch].model_copy(update=changes))
         pages = Pages(
-            match=lambda runs, _: {f"{lang}/index.html": page for lang in ("en", "ja")},
+            match=lambda _, runs, beside: {f"{lang}/index.html": page for lang in ("en", "ja")},
             front=front_pages,
             archive=archive_pages if place == last else lambda editions, withdrawn: {},
         )

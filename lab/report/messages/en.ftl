@@ -952,7 +952,7 @@ weekly-superseded = a newer revision stands beside it
 weekly-holds = withdrawn since: this revision still holds its numbers
 weekly-shows = withdrawn, said so in this revision
 weekly-news = What changed
-weekly-first = This is the first edition: there is nothing to set it against.
+weekly-first = There is no edition of an earlier week to set this one against.
 weekly-quiet = No news since { $since }.
 weekly-cell = { $engine } · { $profile } ({ $match })
 weekly-new = New cell: { $cell }.
@@ -1578,6 +1578,8 @@ decided-stays = { $workload }: the path still leads { $end }; what it rests on c
 decided-gone = { $workload }: this edition has no path of it any more.
 closed-by = { $reason }: { $value } (asked: { $asked })
 weekly-not-published = { $engine } (no published cell)
+support-read = { $source }, read { $month }
+weekly-fixed-instrument = The runs of this match check the instrument: no engine stands beside another, so no columns were fixed.
 ## The shape of a team's own traffic
 
 traffic-title = The shape of the traffic

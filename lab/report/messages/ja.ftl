@@ -938,8 +938,8 @@ weekly-archive-empty = まだ公開した版はありません。
 weekly-superseded = 新しい版があります
 weekly-holds = その後に取り下げ。この版には数字が残っています
 weekly-shows = 取り下げをこの版に記載
-weekly-news = 前の週からの変化
-weekly-first = 最初の版です。比べる相手の版はまだありません。
+weekly-news = 変わったこと
+weekly-first = これより前の週の版がないため、比べる相手はありません。
 weekly-quiet = { $since } から変化はありません。
 weekly-cell = { $engine } · { $profile }（{ $match }）
 weekly-new = 新しいセル：{ $cell }。
@@ -1543,6 +1543,8 @@ decided-stays = { $workload }：道筋は引き続き { $end }。その根拠が
 decided-gone = { $workload }：この版には道筋がなくなりました。
 closed-by = { $reason }。{ $value }（条件は { $asked }）
 weekly-not-published = { $engine }（公開したセルなし）
+support-read = { $source }、{ $month }に確認
+weekly-fixed-instrument = この試合の run は計測器の確認です。エンジンを並べないため、固定した列はありません。
 ## チーム自身のトラフィックの形
 
 traffic-title = トラフィックの形
