@@ -215,10 +215,10 @@ def _ours(scratch: Path) -> list[psutil.Process]:
 
 
 def _hold_laws(store: EvidenceStore, scratch: Path, before: _Before, what: str, tally: Tally, *, leaves: bool) -> None:
-    told = _lab_runs(store)
+    told, readable = _lab_runs(store), {}
     for run_id in store.run_ids():
         try:
-            status = store.status(run_id)
+            readable[run_id] = status = store.status(run_id)
         except Exception as problem:  # whatever it is, the law is broken
             tally.broken.append(f"{what}: the status of {run_id} cannot be read: {problem}")
             continue
@@ -230,7 +230,7 @@ def _hold_laws(store: EvidenceStore, scratch: Path, before: _Before, what: str, 
             tally.broken.append(f"{what}: {run_id} is {status.state} and damaged: {problems[0]}")
         if run_id not in before.run_ids and status.state is not RunState.MEASURED and not status.reason:
             tally.broken.append(f"{what}: {run_id} is {status.state} without a reason")
-    new = [store.status(run_id) for run_id in store.run_ids() if run_id not in before.run_ids]
+    new = [readable[run_id] for run_id in readable if run_id not in before.run_ids]
     if new:  # the lab had begun, so it had tidied what earlier ones left
         tally.broken += [
             f"{what}: {run_id} of an earlier round is still not sealed"
