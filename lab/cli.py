@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from lab.errors import LabError
+from lab.errors import STORAGE, LabError, storage_step
 from lab.terminal import PlainConsole
 from lab.version import __version__
 
@@ -1067,6 +1067,12 @@ def main() -> None:
     except LabError as problem:
         say(problem)
         sys.exit(problem.exit_code)
+    except OSError as problem:
+        if problem.errno not in STORAGE:
+            raise
+        where = str(problem.filename or "TMPDIR")
+        say(LabError(f"a file could not be written: {where}: {problem.strerror}", storage_step(problem, where)))
+        sys.exit(LabError.exit_code)
     except KeyboardInterrupt:
         err.print("stopped by the user; what was finished is kept")
         sys.exit(130)

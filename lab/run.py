@@ -29,7 +29,7 @@ from lab.engines.attachment import KEY_VARIABLE, EngineAttachment, is_here
 from lab.engines.process import EngineProcess, child_environment
 from lab.engines.reference import read_emissions
 from lab.environment import Environment, capture
-from lab.errors import EngineDied, EngineError, LabError, ModelError
+from lab.errors import STORAGE, EngineDied, EngineError, LabError, ModelError
 from lab.evidence import DONE, EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.gpu import open_gpus
 from lab.hardware import limits_of, read_hardware
@@ -672,6 +672,8 @@ def _ending(problem: BaseException) -> tuple[RunState, str]:
         return RunState.INTERRUPTED, "stopped by the user"
     if isinstance(problem, LabError):
         return RunState.FAILED, problem.what
+    if isinstance(problem, OSError) and problem.errno in STORAGE:
+        return RunState.FAILED, f"a file could not be written: {problem.strerror}"
     return RunState.FAILED, f"{type(problem).__name__}: {problem}"
 
 

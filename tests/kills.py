@@ -94,7 +94,7 @@ def kill_many(
         longest_s: the latest moment of a kill after the start.
     """
     choose = random.Random(seed)
-    plan, store, scratch = _place(folder)
+    plan, store, scratch = place_plan(folder)
     tally = Tally()
     while sum(tally.killed.values()) < kills:
         words = ("--resume",) if choose.random() < 0.3 else ()
@@ -104,13 +104,14 @@ def kill_many(
     return tally
 
 
-def _place(folder: Path) -> tuple[Path, EvidenceStore, Path]:
+def place_plan(folder: Path, requests: int = 40) -> tuple[Path, EvidenceStore, Path]:
+    """A small plan with so many requests, an empty store, an empty temporary folder."""
     params = folder / "params"
     params.mkdir(parents=True)
     for piece in ("models", "engines", "workloads", "quality"):
         (params / piece).symlink_to(PARAMS_FOLDER / piece)
     plan = params / "small.yaml"
-    slower = SMALL_PLAN.replace("requests_per_level: 4", "requests_per_level: 40")  # a load that can be hit
+    slower = SMALL_PLAN.replace("requests_per_level: 4", f"requests_per_level: {requests}")  # a load that can be hit
     plan.write_text(slower, encoding="utf-8")
     scratch = folder / "tmp"
     scratch.mkdir()
