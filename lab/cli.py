@@ -86,6 +86,19 @@ err = PlainConsole(stderr=True, highlight=False)
 RunsDir = Annotated[
     Path | None, typer.Option("--runs-dir", metavar="D", help="Folder of the bundles [default: $LAB_RUNS, else runs/]")
 ]
+ModelShapeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model-shape", metavar="F", help="Shape of an imported model: its weights, or YAML like params/shapes.yaml"
+    ),
+]
+MachineOption = Annotated[
+    str | None,
+    typer.Option("--machine", metavar="NAME", help="Accelerator of a file that names none: of params/hardware.yaml"),
+]
+AcceleratorsOption = Annotated[
+    int | None, typer.Option("--accelerators", min=1, metavar="N", help="How many, where the file does not say")
+]
 DecisionFile = Annotated[
     Path | None,
     typer.Option("--decision", metavar="D", help="Decision rules [default: params/decision/engine-choice.yaml]"),
@@ -146,7 +159,7 @@ def plan(
             f"{w.name}: {lengths}, {exact}{w.output_tokens} out, {w.requests_per_level} requests {ladder_words(w)}",
         )
         asked = next(run for run in loaded.runs if run.group == group)
-        table.add_row("quality suite", suite_words(load_suite_of(asked)))
+        table.add_row("quality suite", suite_words(load_suite_of(asked, remembered=True)))
         table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))
@@ -318,22 +331,18 @@ def publish(
     from lab.params import PARAMS_FOLDER
     from lab.publish.archive import path_of
     from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
-    from lab.publish.weekly import Pages, only_one, publish_week
-    from lab.report.apart import apart
+    from lab.publish.weekly import only_one, publish_week
+    from lab.report.edition import edition_pages, rules_of
     from lab.showing import describe_edition
     from lab.showing_damage import note_damaged
 
     file, now = params or PUBLISH_FILE, datetime.now(UTC)
     found = read_publish_file(file)
-    wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
+    folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
+    wanted = wanted_matches(found, folder_of_params)
+    pages = edition_pages(rules_of(wanted, folder_of_params))
     target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
     note_damaged(store, err, "left out of this edition")
-    build = apart("lab.report.build:build_pages")
-    pages = Pages(
-        match=lambda runs, contrasts: build(runs, contrasts=contrasts),
-        front=apart("lab.report.weekly:front_pages"),
-        archive=apart("lab.report.weekly:archive_pages"),
-    )
     with only_one(target) as alone:
         if not alone:
             out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
@@ -482,19 +491,39 @@ def runs(runs_dir: RunsDir = None) -> None:
 
 
 @app.command()
-def show(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: RunsDir = None) -> None:
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
+    shape: ModelShapeOption = None,
+    machine: MachineOption = None,
+    accelerators: AcceleratorsOption = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja: the language of an imported record")] = "en",
+    runs_dir: RunsDir = None,
+) -> None:
     """Show one run: what was meant, what happened, what it gave."""
     from lab.evidence import open_store
     from lab.showing import describe_run
     from lab.showing_damage import describe_rest
 
+    if lang not in ("en", "ja"):
+        raise LabError(f"--lang is en or ja, got '{lang}'")
     store = open_store(runs_dir)
     if store.is_imported(run_id):
         from lab.imports import read_imported
+        from lab.imports.ceilings import Tables, declare, imported_ceilings
         from lab.showing_imported import describe_imported
 
-        describe_imported(read_imported(store, run_id), store.verify(run_id), out)
+        declared = declare(shape, machine, accelerators, one_record=True)
+        record = read_imported(store, run_id)
+        if machine is not None and record.machine.name is not None:
+            raise LabError(f"the file names its machine, {record.machine.name}; --machine is for files that name none")
+        bounds = imported_ceilings(record, declared, Tables())
+        describe_imported(record, bounds, store.verify(run_id), lang, out)
         return
+    if lang != "en" or (shape, machine, accelerators) != (None, None, None):
+        raise LabError(
+            f"{run_id} was measured here: its machine and weights are recorded, and it is shown in English",
+            f"lab show {run_id}, or lab report {run_id} for a page in both languages",
+        )
     if store.damage(run_id):
         describe_rest(store, run_id, out)
     describe_run(store, run_id, out)
@@ -627,11 +656,15 @@ def imported_page(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: every record")] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/imported]")] = None,
+    shape: ModelShapeOption = None,
+    machine: MachineOption = None,
+    accelerators: AcceleratorsOption = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Build the page of imported records: source, licence, use, and why they do not stand side by side."""
     from lab.evidence import open_store
     from lab.imports import all_imported
+    from lab.imports.ceilings import declare
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.imported import publish_imports
     from lab.report.imported import build_imported
@@ -644,7 +677,8 @@ def imported_page(
         raise LabError(f"no imported record in {store.root}", "lab import KIND PATH")
     langs = ("en", "ja") if lang == "all" else (lang,)
     target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
-    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs)):
+    declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
+    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs), declared):
         out.print(shown(path), soft_wrap=True)
 
 

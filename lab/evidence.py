@@ -39,11 +39,13 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -54,6 +56,7 @@ from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.engine_series import engine_series
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
 from lab.metrics.launches import tally
@@ -68,6 +71,7 @@ from lab.records import (
     Certificate,
     Effective,
     Emission,
+    EngineSeries,
     EngineUse,
     GpuSample,
     GpuUse,
@@ -268,6 +272,8 @@ class RunRecord(Frozen):
     host_use: HostUse | None
     gpu_use: GpuUse | None
     engine_use: EngineUse | None
+    engine_series: EngineSeries | None
+    """What its counters said over time; None: it exposes none of them."""
     ceilings: RunCeilings | None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
     not_supported: Name | None
@@ -595,6 +601,11 @@ class EvidenceStore:
         """Raw records of a run, warm-up included; empty when there is no load in the bundle."""
         return self._rows(run_id, "requests.parquet", RequestRecord)
 
+    def words(self, run_id: str) -> tuple[tuple[str, str | None, str | None], ...]:
+        """Answer, error and item of every request of a run, and nothing else of it: what must not get out."""
+        rows = self._table(run_id, "requests.parquet", ["text", "error", "item"])
+        return () if rows is None else tuple((row["text"], row["error"], row["item"]) for row in rows.to_pylist())
+
     def samples(self, run_id: str) -> tuple[QualityItem, ...]:
         """Answers to the quality suite, item by item; empty when none was asked."""
         path = self.path(run_id) / "samples.jsonl"
@@ -624,14 +635,17 @@ class EvidenceStore:
             host=self._rows(run_id, "host.parquet", HostSample),
             gpu=self._rows(run_id, "gpu.parquet", GpuSample),
         )
+        begin_s = min((record.send_s for record in records if not record.warmup), default=0.0)
         levels = tuple(
-            _level(spec, rung, of_level, schemas, certificate, around)
+            _level(spec, rung, of_level, schemas, certificate, around, begin_s)
             for level, rung in enumerate(spec.workload.rungs)
             if (of_level := [record for record in records if record.level == level])
         )
+        names = load.metric_names if load else {}
+        scraped = self._scraped(run_id, names)
         uses = (
             gpu_use(around.gpu),
-            engine_use(self._rows(run_id, "server_metrics.parquet", Sample), load.metric_names if load else {}),
+            engine_use(scraped, names),
         )
         hosts = host_use(
             around.host,
@@ -656,6 +670,7 @@ class EvidenceStore:
             host_use=hosts,
             gpu_use=uses[0],
             engine_use=uses[1],
+            engine_series=engine_series(scraped, names, around.zero_s + begin_s),
             ceilings=ceilings,
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
@@ -816,14 +831,37 @@ class EvidenceStore:
         )
         return tuple(check for check in checks if check is not None)
 
+    def _scraped(self, run_id: str, names: Mapping[str, str]) -> tuple[Sample, ...]:
+        """What the engine exposed under `names`; one sample of another name where there is none of these.
+
+        A page of metrics holds hundreds of series, and an engine that was scraped is not one that was not.
+        """
+        table = self._table(run_id, "server_metrics.parquet")
+        if table is None:
+            return ()
+        wanted = [name for name in table["name"].unique().to_pylist() if name.partition("{")[0] in names.values()]
+        kept = table.filter(pc.is_in(table["name"], pa.array(wanted, pa.string())))
+        return self._records(run_id, "server_metrics.parquet", kept if kept.num_rows else table.slice(0, 1), Sample)
+
     def _rows(self, run_id: str, name: str, cls: type[M]) -> tuple[M, ...]:
         """Rows of a table of a bundle; empty when it has none."""
+        table = self._table(run_id, name)
+        return () if table is None else self._records(run_id, name, table, cls)
+
+    def _table(self, run_id: str, name: str, columns: list[str] | None = None) -> pa.Table | None:
         path = self.path(run_id) / name
         if not path.exists():
-            return ()
+            return None
         try:
-            return tuple(cls.model_validate(row) for row in pq.read_table(path).to_pylist())
-        except (pa.ArrowException, OSError, ValidationError) as problem:
+            return pq.read_table(path, columns=columns)
+        except (pa.ArrowException, OSError) as problem:
+            raise EvidenceDamaged(f"{name} of {run_id} cannot be read: {_first(problem)}") from None
+
+    @staticmethod
+    def _records(run_id: str, name: str, table: pa.Table, cls: type[M]) -> tuple[M, ...]:
+        try:
+            return _tuple_of(cls).validate_python(table.to_pylist())
+        except (pa.ArrowException, ValidationError) as problem:
             raise EvidenceDamaged(f"{name} of {run_id} cannot be read: {_first(problem)}") from None
 
     def _optional(self, path: Path, cls: type[M]) -> M | None:
@@ -901,6 +939,12 @@ def _manifest(folder: Path, run_id: str) -> bytes:
     return unsigned.replace(UNSIGNED.encode(), hashlib.sha256(unsigned).hexdigest().encode())
 
 
+@cache
+def _tuple_of(cls: type[M]) -> TypeAdapter[tuple[M, ...]]:
+    """Checks all rows of a table at once, which takes a third of the time."""
+    return TypeAdapter(tuple[cls, ...])  # type: ignore[valid-type]  # a class, not its name
+
+
 def _parquet(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
@@ -915,8 +959,9 @@ def _level(
     schemas: Mapping[str, dict[str, Any]],
     certificate: Certificate | None,
     around: Around,
+    begin_s: float,
 ) -> LevelResult:
-    """A level with what the records alone do not say: its schemas, the instrument it stands on, the machine."""
+    """A level with what its records alone do not say: its schemas, the instrument it stands on, the machine, when."""
     measured = [record for record in records if not record.warmup]
     level = measure_level(measured, rung, spec.workload.slo)
     span = span_of(measured, around.zero_s)
@@ -930,6 +975,7 @@ def _level(
             "concerns": level.concerns + tuple(concern for concern in about if concern is not None),
             "energy_j_per_output_token": energy_per_token(measured, span, around.gpu),
             "structured": classify(measured, schemas),
+            "began_s": min((record.send_s for record in measured), default=begin_s) - begin_s,
         }
     )
 

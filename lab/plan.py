@@ -34,6 +34,7 @@ from lab.spec import (
     digest,
     match_id,
 )
+from lab.suite_pins import ref_of
 from lab.support import look_up, read_support
 
 P = ParamSpec("P")
@@ -271,8 +272,12 @@ def find_weights(run: PlannedRun) -> Path | None:
     return weights.locate(*weights.find_model(run.spec.model, run.models_folder))
 
 
-def load_suite_of(run: PlannedRun) -> Suite | None:
+def load_suite_of(run: PlannedRun, *, remembered: bool = False) -> Suite | None:
     """The suite that a run asks; None where quality cannot be asked of its engine.
+
+    Args:
+        run: as it was planned.
+        remembered: its digest may be one that was computed before; a run computes it itself.
 
     Raises:
         LabError: it is not the suite that was planned any more.
@@ -281,7 +286,7 @@ def load_suite_of(run: PlannedRun) -> Suite | None:
     if ref is None:
         return None
     suite = load_suite(run.models_folder.parent / "quality" / ref.name)
-    if suite.ref() != ref:
+    if (ref_of(suite) if remembered else suite.ref()) != ref:
         raise LabError(f"the suite {ref.name} has changed since the run was planned", "plan and run again")
     return suite
 
@@ -296,7 +301,7 @@ def _quality_of(adapter: Adapter, suite: Suite, context_limit: int, where: str) 
             f"context_limit is {context_limit}",
             f"write context_limit: {suite.needs_context} or more, or take a smaller suite",
         )
-    return suite.ref()
+    return ref_of(suite)
 
 
 def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: Suite, folder: Path, where: str) -> Group:

@@ -24,7 +24,7 @@ from lab.spec import Frozen
 
 __all__ = ["Finding", "Known", "Looked", "PrivateFact", "inspect", "look_through", "private_facts", "release"]
 
-REPORT_FILE = re.compile(r"(?:[a-z]{2}/(?:index\.html|handout\.pdf)|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
+REPORT_FILE = re.compile(r"(?:[a-z]{2}/(?:index\.html|handout\.pdf)|evidence/(?:r-[a-z2-7]{10}|contrasts|path)\.json)")
 """What a report folder holds; a folder with anything else in it is never replaced."""
 
 INSIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,79}){0,7}")

@@ -77,6 +77,17 @@ def test_the_sentence_says_what_it_rests_on_and_what_it_would_take(tmp_path: Pat
     assert said.instead.startswith("次が成り立てば、エンジン R に至ります：艦隊は 1 社の GPU です。そのとき、")
 
 
+def test_a_loss_below_zero_is_said_as_the_gain_it_is(tmp_path: Path) -> None:
+    """4 of 3,000 items fell and 7 rose: 0.1 points more, and nobody has to read a loss of -0.1."""
+    found = explained(tmp_path, compared=contrasts(runs(), 4, 7))
+    for lang, part in (
+        ("en", "no task scored lower; the one that gained least gained 0.1 points ["),
+        ("ja", "下がったタスクはありません。伸びが最も小さいタスクの伸びは 0.1 ポイント ["),
+    ):
+        said = answer_of(found, messages(lang)).rest
+        assert part in said and "−0.1 " not in said
+
+
 def test_a_path_that_stops_names_both_branches_and_the_next_command(tmp_path: Path) -> None:
     given = launches("P", 100, 100)
     found = explained(tmp_path, stated=CASES["R"], given=given, compared=())

@@ -19,8 +19,13 @@ from lab.explain.decision import Branch
 from lab.explain.decision import Question as Asked
 from lab.explain.flips import Flip
 from lab.explain.path import Answer, End
-from lab.limits import Above, RunCeilings
+from lab.imports import inference_atlas, vllm_bench
+from lab.imports.ceilings import Gap, ImportedCeilings
+from lab.imports.record import Counts, Republish
+from lab.limits import Above, RunCeilings, Sum
 from lab.match import Kind, Result, Topic
+from lab.publish.changes import How as ChangedHow
+from lab.publish.decisions import Change
 from lab.publish.evidence import PublicPreparation, PublicRun
 from lab.quality.coverage import NoVerdict
 from lab.quality.paired import NonInferiority
@@ -120,6 +125,11 @@ def families() -> set[str]:
     keys |= {f"betray-fix-{topic.value}" for topic in Topic}
     keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
     keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
+    keys |= {f"gap-{gap}" for gap in get_args(Gap)} | {f"sum-{name}" for name in choices(Sum, "name")}
+    keys |= {f"imported-machine-from-{one}" for one in choices(ImportedCeilings, "machine_from")}
+    keys |= {f"imported-shape-from-{one}" for one in choices(ImportedCeilings, "shape_from")}
+    keys |= {f"count-{name}" for name in Counts.model_fields} | {f"licence-{one}" for one in get_args(Republish)}
+    keys |= {f"differs-{slug(name)}" for name in differing()}
     keys |= {f"why-{why}" for why in get_args(Why)} | {f"why-not-{why}" for why in get_args(WhyNot)}
     keys |= {f"reply-{answer}" for answer in get_args(Answer)} | {f"path-ahead-{one}" for one in get_args(Branch)}
     keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
@@ -127,14 +137,26 @@ def families() -> set[str]:
     }
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
+    keys |= {f"history-{kind}" for kind in choices(Change, "kind")}
+    keys |= {f"beside-{how}" for how in get_args(ChangedHow)}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
     keys |= {f"field-{field}" for field in named - set(Condition) - {"engine"}}
     return keys
 
 
+def differing() -> dict[str, str]:
+    """Every metric of another tool whose definition is not the lab's, and how it differs."""
+    found: dict[str, str] = {}
+    for tool, named in (("vllm-bench", vllm_bench.RATES), ("inference-atlas", inference_atlas.RATES)):
+        found |= {f"{tool}:{key}": differs for key, (_, _, differs) in named.items() if differs is not None}
+    found |= {f"vllm-bench:{key}": differs for key, differs in vllm_bench.TIMES.items()}
+    found |= {f"inference-atlas:{key.removesuffix('_ms')}": one for key, one in inference_atlas.TIMES.items()}
+    return found | {f"inference-atlas:{key}": differs for key, (_, differs) in inference_atlas.DERIVED.items()}
+
+
 def code() -> str:
     """Everything that may name a key."""
-    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2")]
+    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py"]
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
 
 
@@ -158,6 +180,12 @@ def test_every_key_that_is_defined_is_used() -> None:
     literals = set(re.findall(r"[\"']([a-z][\w-]*)[\"']", code()))
     later = {"engine-unlisted-question"}
     assert catalogue("en").keys() - literals - families() - later == set()
+
+
+def test_definitions_of_other_tools_are_said_as_their_importer_says_them() -> None:
+    found = catalogue("en")
+    for name, differs in differing().items():
+        assert found[f"differs-{slug(name)}"] == differs
 
 
 def test_japanese_messages_are_japanese() -> None:

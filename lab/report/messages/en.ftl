@@ -894,7 +894,6 @@ weekly-quiet = No news since { $since }.
 weekly-cell = { $engine } · { $profile } ({ $match })
 weekly-new = New cell: { $cell }.
 weekly-gone = No longer published: { $cell }. It is now: { $state }. { $why }
-weekly-withdrawn-run = Withdrawn: { $run }. The reason stands below.
 weekly-version = { $cell }: the engine states another version of itself, { $before } before and { $after } now.
 weekly-changed = Values that moved further than their launches scatter since { $since }: { $n }. The table lists them.
 weekly-changed-caption = Values that moved further than their launches scatter
@@ -1211,6 +1210,106 @@ imported-values = value
 imported-definition = definition
 imported-ours = the lab's
 imported-counted = counted
+count-of = { $name } { $n }
+count-requests = requests
+count-succeeded = succeeded
+count-failed = failed
+count-input_tokens = tokens in
+count-output_tokens = tokens out
+count-duration_s = seconds
+
+### Ceilings of records of others
+
+above-speculative-unknown = whether tokens were drafted ahead is not recorded
+ceiling-prefill-most = at most { $ceiling } tok/s, bound by { $bound ->
+    [compute] compute
+   *[memory] memory
+  }; no share, because a stated TTFT holds the wait for other prompts
+ceiling-no-value = at most { $ceiling } tok/s; no value stated
+imported-ceilings = What the hardware could have done at most
+imported-ceilings-note = Bytes and operations bound every record as they bound a run measured here. A number above its ceiling has a reason, or is not plausible; a number below it is not proven by that. TPOT and rates are the tools' own.
+imported-ceilings-caption = The share of its ceiling that each record reached
+imported-kv = KV cache, tokens that fit at most
+imported-turned = Ceiling turned round
+imported-at-most = at its TPOT at most { $gb } GB can have been read for one token; where the weights a token reads are more, several tokens came of one step (drafting), or the number is not plausible
+imported-known-from = Where this is known from
+imported-machine-from-file = machine: named by the file
+imported-machine-from-declared = machine: declared with --machine, the file names none
+imported-from-weights = { $machine }; shape: read from the weights given with --model-shape
+imported-shape-from-table = { $machine }; shape: params/shapes.yaml, { $source }
+imported-shape-from-declared = { $machine }; shape: declared with --model-shape, { $source }
+imported-open = Not recorded
+imported-sums = Whether its totals add up
+gap-machine = the file names no accelerator (say it with --machine NAME --accelerators N)
+gap-machine-row = the accelerator the file names has no row in params/hardware.yaml (add one, with its source)
+gap-accelerators = the file does not say how many accelerators there were (say it with --accelerators N)
+gap-model = the file names no model (give the weights with --model-shape PATH)
+gap-shape = the file does not hold the shape of its weights, and params/shapes.yaml has no row for this model and quantization (add one, with its source, or give the weights with --model-shape PATH)
+gap-lengths = lengths of prompts and answers over successes alone, so the context counts as empty
+gap-streams = how many requests were in flight
+gap-drafting = whether tokens were drafted ahead
+gap-tpot = time for each token
+gap-output = output tokens a second
+gap-kv-cost = cost of a token in the KV cache, which this kind of attention does not give
+gap-kv-format = format of the KV cache, so its cost is left out
+gap-compute = rate of the products on this accelerator, so prefill is bounded by memory alone
+gap-compute-format = format of the products, so the highest rate of the accelerator bounds prefill
+sum-requests = requests
+sum-request_rps = requests a second
+sum-input_tok_per_s = prompt tokens a second
+sum-output_tok_per_s = output tokens a second
+sum-total_tok_per_s = all tokens a second
+sum-in_flight = requests in flight (rate × mean latency)
+sums-stated = { $name }: { $stated } stated, { $follows } follows: { $verdict }
+sums-in-flight = { $name }: { $follows } for { $stated } places: { $verdict }
+sums-nothing = the file states no totals that could be held against each other
+
+### Definitions of other tools' metrics
+
+differs-vllm-bench-ttft = counts the first message with a choice, empty or role-only ones too
+differs-vllm-bench-tpot = (latency − its TTFT) / (n − 1), the finish chunk included; 0 for answers of one token
+differs-vllm-bench-itl = gaps between chunks, the finish chunk included: lab's chunk_gap_s has token-bearing chunks only
+differs-vllm-bench-e2el = to the last chunk with a choice; before vllm#55508 the usage chunk counted, and the file names no version
+differs-vllm-bench-input_throughput = prompt tokens over the whole run; the lab has no such metric
+differs-vllm-bench-total_token_throughput = prompt and output tokens added; the lab never adds them
+differs-vllm-bench-total_throughput = prompt and output tokens added; the lab never adds them
+differs-vllm-bench-request_goodput = over the whole run and against this tool's own times; its SLO is not in the file
+differs-vllm-bench-max_output_tokens_per_s = the fullest second; the lab has no such metric
+differs-vllm-bench-max_concurrent_requests = the most seen in flight; the lab reports what was asked
+differs-inference-atlas-ttft = first content or reasoning_content delta; tool calls and the newer field 'reasoning' are not counted
+differs-inference-atlas-tpot = (end of the stream − first token) / (n − 1): the usage chunk and [DONE] are inside
+differs-inference-atlas-itl = gaps between content or reasoning_content deltas, pooled: the lab's chunk_gap_s has tool calls too
+differs-inference-atlas-e2e = to the end of the stream, usage chunk and [DONE] included
+differs-inference-atlas-total_tok_s = prompt and output tokens added; the lab never adds them
+differs-inference-atlas-prefill_tok_s = prompt tokens / (sum of TTFT / concurrency): waiting in a queue counts as prefill
+differs-inference-atlas-ram_peak_gb = of the whole machine
+differs-inference-atlas-vram_peak_gb = as the tool sampled it
+differs-inference-atlas-power_avg_w = as the tool sampled it
+differs-inference-atlas-power_peak_w = as the tool sampled it
+differs-inference-atlas-energy_wh = as the tool integrated it over the run
+differs-inference-atlas-gpu_util_avg_pct = as the tool sampled it
+differs-inference-atlas-temp_max_c = as the tool sampled it
+differs-inference-atlas-tokens_per_watt = output tokens a second / mean power
+differs-inference-atlas-bandwidth_efficiency = computed by the site from the model's size and the memory's bandwidth
+differs-untranslated = { $text }
+
+### A record of others in a terminal
+
+shown-run = run_id
+shown-grade = { $run }, imported: measured by others, no claim until measured again here
+shown-damaged = damaged
+shown-file = file
+shown-bytes = { $file }, { $bytes } bytes, sha256 { $sha256 }
+shown-tool = { $tool }, version { $version }, importer { $importer }
+licence-yes = { $licence } ({ $credit }): may be shown to others
+licence-needs-credit = { $licence }: may be shown with a credit, and none is given: kept private (say it with --credit)
+licence-no = { $licence } ({ $credit }): not known to allow republication: kept private
+licence-not-stated = not stated ({ $licence }, { $credit }): kept private (say it with --licence)
+shown-drafts = drafts
+shown-unread = not read
+shown-missing = not recorded
+shown-unit = unit
+shown-not-ours = not the lab's: { $definition }
 
 ## The path through the decision
 
@@ -1231,6 +1330,7 @@ path-grounds = { $clauses }.
 clause-separator = { "; " }
 clause-asked = { $clause } (asked: { $asked })
 path-quality = Quality against { $against }: the largest loss of a task is { $value } (asked: { $asked }).
+path-quality-kept = Quality against { $against }: no task scored lower; the one that gained least gained { $value } (asked: a loss of { $asked }).
 path-preparation = Preparation takes { $value } (asked: { $asked }).
 path-branch-closed = The branch to { $engine } is closed: { $reason }.
 sentence-end = .
@@ -1360,3 +1460,58 @@ text-step = { $source }; asked: { $asked }; answer: { $answer }
 text-flip = { $what }: { $now } → { $then }: { $end }
 text-row = { $first }: { $others }
 text-evidence = evidence: { $evidence }; { $then }
+
+## Decisions over the weeks
+
+day = { DATETIME($day, dateStyle: "long") }
+weekly-of = Week { $week }
+weekly-no-label = no environment label: nothing is published yet
+weekly-answer = The answer: { $match }
+weekly-fixed-later = No cell of this match is published yet. The columns stand in its plan; lab plan PLAN --handout prints them for the meeting.
+weekly-no-facts = No path was walked with this match: params/publish.yaml names no facts of the team beside it.
+weekly-since = Since the week before
+weekly-moved-title = Values that moved
+weekly-beside = Start and quality of the same cell
+weekly-beside-start = start: { $how }
+weekly-beside-quality = quality: { $how }
+beside-changed = moved too
+beside-within = within noise
+beside-incomparable = nothing to set against the week before
+weekly-moved = { $what }, { $load }: { $before } before, { $after } now, 95 % interval of the difference [{ $low }, { $high }].
+weekly-match-new = This match was not in { $since }: there is nothing to set it against.
+weekly-withdrawn-why = { $run } was withdrawn: { $reason }
+weekly-correction-paths = The path of these workloads, or what it rests on, changed: { $workloads }.
+weekly-archive-paths = Where paths lead
+weekly-archive-path = { $workload }: { $end }
+history-note = Each row comes from what an edition published: the path then, the path now, and the question at which the two part. Editions that say the same share a row. A measured number that moved without changing an answer is no row.
+history-no-path = No edition holds a path: params/publish.yaml names no facts of the team.
+history-caption = Decisions so far for the workload { $workload }, the newest first
+history-edition = Edition
+history-path = Path
+history-why = Why
+history-review = Looked at again by
+history-until = the same up to { $edition }
+history-now = now: { $end }
+history-then = then: { $end }
+history-as-before = It ends where it ended before.
+history-gone = No path of this workload in this edition.
+history-generated = A demonstration, from generated numbers.
+history-first = The first path of this workload, walked by { $file }.
+history-turn = Here the paths part. { $change }
+history-answer = “{ $question }”: { $before } before, { $after } now.
+history-closed = “{ $question }”: { $now }, which closes the branch.
+history-threshold = The threshold of “{ $question }” was { $before } and is { $after }.
+history-withdrawn = { $run }, on which it rested, was withdrawn: { $reason }
+history-tree = The decision file is another revision: { $before } before, { $after } now.
+history-beyond = What lies behind the open question changed; the paths as JSON hold it.
+history-match = Another match answers: { $before } before, { $after } now.
+history-restated = The team stated its facts again on { $after } (before: { $before }).
+history-reply = { $value } ({ $reply })
+history-reply-why = { $reply } ({ $why })
+decided-first = { $workload }: a first path, which leads { $end }.
+decided-same = { $workload }: the path leads { $end }, unchanged since { $since }.
+decided-moved = { $workload }: in { $since } the path led { $before }; now it leads { $end }. { $why }
+decided-stays = { $workload }: the path still leads { $end }; what it rests on changed since { $since }. { $why }
+decided-gone = { $workload }: this edition has no path of it any more.
+closed-by = { $reason }: { $value } (asked: { $asked })
+weekly-not-published = { $engine } (no published cell)

@@ -881,7 +881,6 @@ weekly-quiet = { $since } から変化はありません。
 weekly-cell = { $engine } · { $profile }（{ $match }）
 weekly-new = 新しいセル：{ $cell }。
 weekly-gone = 公開から外れたセル：{ $cell }。現在の状態：{ $state }。{ $why }
-weekly-withdrawn-run = 取り下げ：{ $run }。理由は下に記載しています。
 weekly-version = { $cell }：エンジンが名乗るバージョンが { $before } から { $after } に変わりました。
 weekly-changed = { $since } から、起動ごとのばらつきを超えて動いた値が { $n } 個あります。表に示します。
 weekly-changed-caption = 起動ごとのばらつきを超えて動いた値
@@ -1186,6 +1185,106 @@ imported-values = 値
 imported-definition = 定義
 imported-ours = ラボの定義
 imported-counted = 数えた値
+count-of = { $name } { $n }
+count-requests = リクエスト
+count-succeeded = 成功
+count-failed = 失敗
+count-input_tokens = 入力トークン
+count-output_tokens = 出力トークン
+count-duration_s = 秒数
+
+### 他者の記録の上限
+
+above-speculative-unknown = トークンを先読みしたかどうかの記録がない
+ceiling-prefill-most = 最大 { $ceiling } tok/s、{ $bound ->
+    [compute] 演算
+   *[memory] メモリ
+  }で決まる。割合は出せない（記録の TTFT には、ほかのプロンプトを待つ時間が入っている）
+ceiling-no-value = 最大 { $ceiling } tok/s。値の記載なし
+imported-ceilings = ハードウェアが出せた最大値
+imported-ceilings-note = バイト数と演算数による上限は、ここで計測した実行と同じように他者の記録にも当てはまります。上限を超えた値には理由があるか、そうでなければありえない値です。上限を下回ることは、値の正しさの証明にはなりません。TPOT と毎秒の値は、各ツールの定義によるものです。
+imported-ceilings-caption = 各記録が上限に対して届いた割合
+imported-kv = KV キャッシュに入るトークン数の上限
+imported-turned = 逆算した上限
+imported-at-most = この TPOT では、1 トークンのために読めたのは最大 { $gb } GB。1 トークンで読む重みがこれより大きければ、1 ステップから複数のトークンが出た（先読み）か、ありえない値である
+imported-known-from = 値の出どころ
+imported-machine-from-file = マシン：ファイルの記載
+imported-machine-from-declared = マシン：--machine による申告（ファイルには記載なし）
+imported-from-weights = { $machine }。モデルの形：--model-shape で渡された重みから読み取り
+imported-shape-from-table = { $machine }。モデルの形：params/shapes.yaml、{ $source }
+imported-shape-from-declared = { $machine }。モデルの形：--model-shape による申告、{ $source }
+imported-open = 記録のないもの
+imported-sums = 合計の整合
+gap-machine = ファイルにアクセラレータの名前がない（--machine 名前 --accelerators 個数 で申告できる）
+gap-machine-row = ファイルにあるアクセラレータの行が params/hardware.yaml にない（出典を添えて追加する）
+gap-accelerators = アクセラレータの個数がファイルにない（--accelerators 個数 で申告できる）
+gap-model = ファイルにモデルの名前がない（--model-shape パス で重みを渡せる）
+gap-shape = ファイルに重みの形（層や次元）がなく、params/shapes.yaml にもこのモデルと量子化の行がない（出典を添えて追加するか、--model-shape パス で重みを渡す）
+gap-lengths = 成功だけを数えた入出力の長さ（文脈は 0 とみなす）
+gap-streams = 同時リクエスト数
+gap-drafting = トークンを先読みしたかどうか
+gap-tpot = 1 トークンあたりの時間
+gap-output = 毎秒の出力トークン数
+gap-kv-cost = KV キャッシュでの 1 トークンの大きさ（この方式のアテンションでは決まらない）
+gap-kv-format = KV キャッシュの形式（大きさは上限に含めない）
+gap-compute = このアクセラレータの行列積の速さ（プリフィルの上限はメモリだけで決まる）
+gap-compute-format = 行列積の数値形式（プリフィルの上限には、表のうち最も高い値を使う）
+sum-requests = リクエスト数
+sum-request_rps = 毎秒のリクエスト数
+sum-input_tok_per_s = 毎秒の入力トークン数
+sum-output_tok_per_s = 毎秒の出力トークン数
+sum-total_tok_per_s = 毎秒の全トークン数
+sum-in_flight = 処理中のリクエスト数（毎秒のリクエスト数 × 平均レイテンシ）
+sums-stated = { $name }：記載 { $stated }、計算 { $follows }（{ $verdict }）
+sums-in-flight = { $name }：{ $stated } 個の枠に { $follows }（{ $verdict }）
+sums-nothing = 互いに突き合わせられる合計が、ファイルに書かれていない
+
+### ほかのツールの指標の定義
+
+differs-vllm-bench-ttft = choices を含む最初のメッセージまで。本文が空のものや role だけのものも数える
+differs-vllm-bench-tpot = (レイテンシ − このツールの TTFT) / (n − 1)。終了を示すチャンクまで含む。1 トークンの回答は 0 になる
+differs-vllm-bench-itl = チャンク同士の間隔。終了を示すチャンクまで含む。ラボの chunk_gap_s はトークンを運ぶチャンクだけを数える
+differs-vllm-bench-e2el = choices を含む最後のチャンクまで。vllm#55508 より前の版は usage のチャンクも数えたが、ファイルに版の記載がない
+differs-vllm-bench-input_throughput = 入力トークン数を計測全体の時間で割ったもの。ラボにこの指標はない
+differs-vllm-bench-total_token_throughput = 入力と出力のトークンを足したもの。ラボは足さない
+differs-vllm-bench-total_throughput = 入力と出力のトークンを足したもの。ラボは足さない
+differs-vllm-bench-request_goodput = 計測全体の時間で割り、このツール自身の時間で判定したもの。SLO はファイルにない
+differs-vllm-bench-max_output_tokens_per_s = 最も多かった 1 秒の値。ラボにこの指標はない
+differs-vllm-bench-max_concurrent_requests = 同時に処理中だったリクエストの最大数。ラボは指定した数を示す
+differs-inference-atlas-ttft = 最初の content または reasoning_content の差分まで。tool call と、新しい項目 reasoning は数えない
+differs-inference-atlas-tpot = (ストリームの終わり − 最初のトークン) / (n − 1)。usage のチャンクと [DONE] まで含む
+differs-inference-atlas-itl = content または reasoning_content の差分の間隔をまとめたもの。ラボの chunk_gap_s は tool call も数える
+differs-inference-atlas-e2e = ストリームの終わりまで。usage のチャンクと [DONE] を含む
+differs-inference-atlas-total_tok_s = 入力と出力のトークンを足したもの。ラボは足さない
+differs-inference-atlas-prefill_tok_s = 入力トークン数 /（TTFT の合計 / 同時リクエスト数）。待ち行列での待ち時間もプリフィルに数えられる
+differs-inference-atlas-ram_peak_gb = マシン全体の値
+differs-inference-atlas-vram_peak_gb = このツールが採取した値
+differs-inference-atlas-power_avg_w = このツールが採取した値
+differs-inference-atlas-power_peak_w = このツールが採取した値
+differs-inference-atlas-energy_wh = このツールが計測の間で積分した値
+differs-inference-atlas-gpu_util_avg_pct = このツールが採取した値
+differs-inference-atlas-temp_max_c = このツールが採取した値
+differs-inference-atlas-tokens_per_watt = 毎秒の出力トークン数 / 平均電力
+differs-inference-atlas-bandwidth_efficiency = サイトがモデルの大きさとメモリ帯域から計算した値
+differs-untranslated = ツールの定義（英語の原文）：{ $text }
+
+### 端末での他者の記録
+
+shown-run = run_id
+shown-grade = { $run }（imported）：他者が計測したもの。ここで計測し直すまで、主張の根拠にはできない
+shown-damaged = 破損
+shown-file = ファイル
+shown-bytes = { $file }、{ $bytes } バイト、sha256 { $sha256 }
+shown-tool = ツール { $tool }（版：{ $version }、取り込みプログラム：{ $importer }）
+licence-yes = { $licence }（{ $credit }）：他者に見せてよい
+licence-needs-credit = { $licence }：クレジットを示せば見せてよいが、示されていないため非公開（--credit で指定する）
+licence-no = { $licence }（{ $credit }）：再公開を認めているか不明のため非公開
+licence-not-stated = 記載なし（{ $licence }、{ $credit }）：非公開（--licence で指定する）
+shown-drafts = 先読み（投機的デコード）
+shown-unread = 読まなかった項目
+shown-missing = 記録のない項目
+shown-unit = 単位
+shown-not-ours = ラボの定義と異なる：{ $definition }
 
 ## 決定木の道筋
 
@@ -1206,6 +1305,7 @@ path-grounds = { $clauses }。
 clause-separator = { "。" }
 clause-asked = { $clause }（条件は { $asked }）
 path-quality = 品質：{ $against } の列に対して、最も下がったタスクの低下は { $value } です（条件は { $asked }）。
+path-quality-kept = 品質：{ $against } の列に対して、下がったタスクはありません。伸びが最も小さいタスクの伸びは { $value } です（条件：低下は { $asked }）。
 path-preparation = 準備時間は { $value } です（条件は { $asked }）。
 path-branch-closed = { $engine } への枝は閉じています。理由：{ $reason }。
 sentence-end = 。
@@ -1325,3 +1425,58 @@ text-step = { $source }、条件：{ $asked }、答え：{ $answer }
 text-flip = { $what }：{ $now } → { $then }：{ $end }
 text-row = { $first }：{ $others }
 text-evidence = 証拠：{ $evidence }、{ $then }
+
+## 週をまたぐ決定
+
+day = { DATETIME($day, dateStyle: "long") }
+weekly-of = { $week }
+weekly-no-label = 環境ラベルなし（公開したものがまだありません）
+weekly-answer = この回の答え：{ $match }
+weekly-fixed-later = この試合で公開したセルはまだありません。固定した列は計画にあります。lab plan PLAN --handout で会議用に印刷できます。
+weekly-no-facts = この試合では道筋をたどっていません。params/publish.yaml に、チームの事実ファイルの指定がありません。
+weekly-since = 前の週からの変化
+weekly-moved-title = 動いた値
+weekly-beside = 同じセルの起動と品質
+weekly-beside-start = 起動：{ $how }
+weekly-beside-quality = 品質：{ $how }
+beside-changed = こちらも動いた
+beside-within = ばらつきの範囲内
+beside-incomparable = 前の週と比べられる値なし
+weekly-moved = { $what }、{ $load }：前回 { $before }、今回 { $after }。差の 95 % 区間は [{ $low }, { $high }] です。
+weekly-match-new = この試合は { $since } にはありませんでした。比べる相手はありません。
+weekly-withdrawn-why = { $run } を取り下げました。理由：{ $reason }
+weekly-correction-paths = 次の workload の道筋、またはその根拠が変わりました：{ $workloads }。
+weekly-archive-paths = 道筋の行き先
+weekly-archive-path = { $workload }：{ $end }
+history-note = 各行は、公開した版に書かれたものだけから作っています。そのときの道筋、今の道筋、そして両者が分かれた問いです。内容の同じ版は 1 行にまとめます。答えを変えなかった計測値の動きは行にしません。
+history-no-path = 道筋を載せた版はまだありません。params/publish.yaml に、チームの事実ファイルの指定がありません。
+history-caption = workload「{ $workload }」のこれまでの決定（新しい順）
+history-edition = 版
+history-path = 道筋
+history-why = 理由
+history-review = 見直しの期限
+history-until = { $edition }まで同じ
+history-now = 今：{ $end }
+history-then = 前：{ $end }
+history-as-before = 行き先は前と同じです。
+history-gone = この版には、この workload の道筋がありません。
+history-generated = 説明のための例です。数字は生成したものです。
+history-first = この workload の最初の道筋です。決定木は { $file } です。
+history-turn = 道筋はここで分かれました。{ $change }
+history-answer = 「{ $question }」の答えが、{ $before }から { $after }に変わりました。
+history-closed = 「{ $question }」の答えは { $now }で、枝を閉じます。
+history-threshold = 「{ $question }」のしきい値が、{ $before }から { $after }に変わりました。
+history-withdrawn = 根拠にしていた { $run } を取り下げました。理由：{ $reason }
+history-tree = 決定木のファイルが改訂されました：{ $before } から { $after } へ。
+history-beyond = 未確定の問いの先にあるものが変わりました。道筋の JSON に載せています。
+history-match = 答える試合が変わりました：{ $before } から { $after } へ。
+history-restated = チームが { $after } に事実を述べ直しました（前は { $before }）。
+history-reply = { $value }（{ $reply }）
+history-reply-why = { $reply }（{ $why }）
+decided-first = { $workload }：最初の道筋です。{ $end }。
+decided-same = { $workload }：道筋は { $since }から変わらず、{ $end }。
+decided-moved = { $workload }：{ $since }の道筋は { $before }が、今回は { $end }。{ $why }
+decided-stays = { $workload }：道筋は引き続き { $end }。その根拠が { $since }から変わりました。{ $why }
+decided-gone = { $workload }：この版には道筋がなくなりました。
+closed-by = { $reason }。{ $value }（条件は { $asked }）
+weekly-not-published = { $engine }（公開したセルなし）
