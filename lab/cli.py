@@ -325,8 +325,7 @@ def publish(
     runs_dir: RunsDir = None,
 ) -> None:
     """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
-    from datetime import UTC, datetime
-
+    from lab import clock
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER
     from lab.publish.archive import path_of
@@ -336,13 +335,19 @@ def publish(
     from lab.showing import describe_edition
     from lab.showing_damage import note_damaged
 
-    file, now = params or PUBLISH_FILE, datetime.now(UTC)
+    file, now = params or PUBLISH_FILE, clock.now()
     found = read_publish_file(file)
     folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
     wanted = wanted_matches(found, folder_of_params)
     pages = edition_pages(rules_of(wanted, folder_of_params))
     target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
     note_damaged(store, err, "left out of this edition")
+    if (behind_s := store.clock_behind_s(now)) is not None:
+        err.print(
+            f"note: the clock says {now:%Y-%m-%d %H:%M} UTC, {behind_s:.0f} s before a moment that {store.root} "
+            "already knows: it went back, and the week that is due may be another",
+            soft_wrap=True,
+        )
     with only_one(target) as alone:
         if not alone:
             out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)

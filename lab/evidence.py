@@ -329,7 +329,8 @@ class EvidenceStore:
             EvidenceError: the folder cannot be written.
         """
         run_id, process, now = new_run_id(), psutil.Process(), clock.now()
-        behind_s, follows = self._clock_behind(now)
+        behind_s = self.clock_behind_s(now)
+        follows = None if behind_s is None else self.run_ids()[-1]
         status = Status(
             run_id=run_id,
             state=RunState.RUNNING,
@@ -390,11 +391,11 @@ class EvidenceStore:
         if (handle := self._held.pop(run_id, None)) is not None:
             os.close(handle)
 
-    def _clock_behind(self, now: datetime) -> tuple[float | None, str | None]:
-        """How far the clock is behind what this store knows, and the run after which a new one comes then."""
-        known = [moment for run_id in self.run_ids() for moment in _moments(self.root / run_id)]
+    def clock_behind_s(self, now: datetime) -> float | None:
+        """How far a clock is behind a moment that this store knows already; None: it is not."""
+        known = [moment for folder in self._folders(imported=False) for moment in _moments(folder)]
         behind_s = (max(known, default=now) - now).total_seconds()
-        return (round(behind_s, 3), self.run_ids()[-1]) if behind_s > clock.MOVED_S else (None, None)
+        return round(behind_s, 3) if behind_s > clock.MOVED_S else None
 
     def path(self, run_id: str) -> Path:
         """The folder of a bundle.
