@@ -298,7 +298,7 @@ class _Crew:
     def _order(self, words: str) -> None:
         for process in self._processes:
             assert process.stdin is not None
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):  # it ended, or it was told to stop meanwhile
                 process.stdin.write(words.encode())
                 process.stdin.flush()
 
