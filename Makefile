@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test test-vllm lab lint fuzz bench kills conformance speed clean sample
+.PHONY: help setup report test test-vllm lab lint fuzz bench kills notlost conformance speed clean sample
 
 help: ## say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
