@@ -14,7 +14,7 @@ from pathlib import Path
 def main(argv: list[str]) -> int:
     """Execute; 0 when every cell ran, 1 when one raised or the kernel died."""
     import papermill
-    from jupyter_client.manager import KernelManager
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient.exceptions import DeadKernelError
 
     source, target, parameters = Path(argv[0]), Path(argv[1]), json.loads(argv[2])
@@ -29,7 +29,10 @@ def main(argv: list[str]) -> int:
             parameters=parameters,
             kernel_name="python3",
             # the connection file and the sockets lie in the working directory, which the supervisor removes
-            km=KernelManager(kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json")),
+            # the asynchronous one: with the other, nobody looks whether the kernel lives while a cell runs
+            km=AsyncKernelManager(
+                kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json")
+            ),
             progress_bar=False,
             start_timeout=120,
         )
