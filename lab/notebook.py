@@ -6,9 +6,14 @@ over ipc, not over TCP ports that another run could take. An unknown parameter i
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
 
 
 def main(argv: list[str]) -> int:
@@ -22,17 +27,16 @@ def main(argv: list[str]) -> int:
     if unknown:
         print(f"{source.name} has no parameter {', '.join(sorted(unknown))}")
         return 1
+    # the connection file and the sockets lie in the working directory, which the supervisor removes
+    # the asynchronous manager: with the other, nobody looks whether the kernel lives while a cell runs
+    kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json"))
     try:
         papermill.execute_notebook(
             str(source),
             str(target),
             parameters=parameters,
             kernel_name="python3",
-            # the connection file and the sockets lie in the working directory, which the supervisor removes
-            # the asynchronous one: with the other, nobody looks whether the kernel lives while a cell runs
-            km=AsyncKernelManager(
-                kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json")
-            ),
+            km=kernel,
             progress_bar=False,
             start_timeout=120,
         )
@@ -42,7 +46,14 @@ def main(argv: list[str]) -> int:
     except DeadKernelError as problem:
         print(f"the kernel died: {problem}")
         return 1
+    finally:
+        if kernel.has_kernel:  # papermill ends only a kernel that it started itself
+            asyncio.run(_end(kernel))
     return 0
+
+
+async def _end(kernel: AsyncKernelManager) -> None:
+    await kernel.shutdown_kernel(now=True)
 
 
 if __name__ == "__main__":
