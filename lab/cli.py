@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from lab.errors import LabError
+from lab.errors import STORAGE, LabError, storage_step
 from lab.terminal import PlainConsole
 from lab.version import __version__
 
@@ -348,8 +348,7 @@ def publish(
     runs_dir: RunsDir = None,
 ) -> None:
     """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
-    from datetime import UTC, datetime
-
+    from lab import clock
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER
     from lab.publish.archive import path_of
@@ -359,13 +358,19 @@ def publish(
     from lab.showing import describe_edition
     from lab.showing_damage import note_damaged
 
-    file, now = params or PUBLISH_FILE, datetime.now(UTC)
+    file, now = params or PUBLISH_FILE, clock.now()
     found = read_publish_file(file)
     folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
     wanted = wanted_matches(found, folder_of_params)
     pages = edition_pages(rules_of(wanted, folder_of_params))
     target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
     note_damaged(store, err, "left out of this edition")
+    if (behind_s := store.clock_behind_s(now)) is not None:
+        err.print(
+            f"note: the clock says {now:%Y-%m-%d %H:%M} UTC, {behind_s:.0f} s before a moment that {store.root} "
+            "already knows: it went back, and the week that is due may be another",
+            soft_wrap=True,
+        )
     with only_one(target) as alone:
         if not alone:
             if not quiet:
@@ -1337,6 +1342,12 @@ def main() -> None:
     except LabError as problem:
         say(problem)
         sys.exit(problem.exit_code)
+    except OSError as problem:
+        if problem.errno not in STORAGE:
+            raise
+        where = str(problem.filename or "TMPDIR")
+        say(LabError(f"a file could not be written: {where}: {problem.strerror}", storage_step(problem, where)))
+        sys.exit(LabError.exit_code)
     except KeyboardInterrupt:
         err.print("stopped by the user; what was finished is kept")
         sys.exit(130)

@@ -148,6 +148,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else begun[0] if len(begun) == 1 else None
 
 
+STORAGE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM})
+"""What the system says when a disk is full, a limit is reached or a folder cannot be written."""
+
+
 def storage_step(problem: OSError, where: str) -> str:
     """What to do about a disk that refuses.
 

@@ -1003,6 +1003,7 @@ weekly-left-none = No launch was left out.
 weekly-left-not-measured = { $n } not measured to the end
 weekly-left-damaged = { $n } damaged
 weekly-left-withdrawn = { $n } withdrawn
+weekly-left-clock = { $n } whose clock was set, so that the week is not certain
 weekly-left-other = { $n } of another week, or of an earlier engine version
 weekly-withdrawn = Withdrawn runs
 weekly-withdrawn-note = These runs are no longer stood behind. Earlier revisions still hold their numbers, unchanged.

@@ -990,6 +990,7 @@ weekly-left-none = 除いた起動はありません。
 weekly-left-not-measured = 最後まで計測できなかったもの { $n } 回
 weekly-left-damaged = 破損 { $n } 回
 weekly-left-withdrawn = 取り下げ { $n } 回
+weekly-left-clock = 時計が変更され、どの週か確定できないもの { $n } 回
 weekly-left-other = 別の週、または以前のエンジンバージョン { $n } 回
 weekly-withdrawn = 取り下げた run
 weekly-withdrawn-note = 次の run は、もう根拠として扱いません。以前の版には、その数字がそのまま残っています。
