@@ -73,6 +73,7 @@ class ExportForm(StrEnum):
     """Whose file a run is written as."""
 
     VLLM_BENCH = "vllm-bench"
+    LLM_D = "llm-d"
     CSV = "csv"
     PARQUET = "parquet"
 
@@ -694,10 +695,10 @@ def match_runs(
     was asked and read back, and by the same counts and times.
     Exit code 0: they may, footnotes or not; 1: they may not; 2: the question could not be asked.
     """
-    from lab.betray import betray, trace_of_import, trace_of_run, unknown
+    from lab.betray import betray, betrayals, trace_of_import, trace_of_run, unknown
     from lab.evidence import open_store
     from lab.imports import read_imported
-    from lab.match import match, refusals, side_of
+    from lab.match import in_order, match, refusals, side_of
     from lab.publish.projection import grade_of
     from lab.showing import describe_match
     from lab.showing_imported import describe_betrayed, short_words
@@ -708,34 +709,39 @@ def match_runs(
     chosen = tuple(dict.fromkeys(run_ids))
     others = {run_id: read_imported(store, run_id) for run_id in chosen if store.is_imported(run_id)}
     own = {run_id: store.read(run_id) for run_id in chosen if run_id not in others}
+    mine = {run_id: trace_of_run(record, grade_of(record)[0]) for run_id, record in own.items()}
     refused = False
     if own and (len(own) > 1 or not others):
         found = match([side_of(record, grade_of(record)[0]) for record in own.values()])
+        found = in_order((*found, *(() if others else betrayals(tuple(mine.values())))))
         describe_match(found, tuple(own), out, lang)
         refused = bool(refusals(found))
-    traces = [
-        trace_of_import(others[run_id])
-        if run_id in others
-        else trace_of_run(own[run_id], store.requests(run_id), grade_of(own[run_id])[0])
-        for run_id in chosen
-    ]
-    betrayed = betray(traces)
-    if others or betrayed:
+    if others:
+        traces = [trace_of_import(others[run_id]) if run_id in others else mine[run_id] for run_id in chosen]
+        betrayed = betray(traces)
         words = [
             (run_id, short_words(others[run_id]) if run_id in others else f"{own[run_id].spec.engine} (measured here)")
             for run_id in chosen
         ]
         describe_betrayed(betrayed, unknown(traces), words, lang, out)
-    if refused or any(one.refuses for one in betrayed):
+        refused = refused or any(one.refuses for one in betrayed)
+    if refused:
         raise typer.Exit(1)
 
 
 @app.command("import")
 def import_records(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="vllm-bench or inference-atlas")],
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Result files, or folders of them")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="vllm-bench, inference-atlas, aiperf, guidellm or lm-eval")
+    ],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", help="Result files, or folders of them; of aiperf and lm-eval the folder of a run"
+        ),
+    ],
     unit: Annotated[
-        TimeUnit | None, typer.Option("--unit", help="Of times whose unit the file leaves open: s or ms")
+        TimeUnit | None, typer.Option("--unit", help="Of times whose unit a file leaves open or contradicts: s or ms")
     ] = None,
     licence: Annotated[
         str | None, typer.Option("--licence", help="Licence of the data where the file states none, e.g. CC-BY-4.0")
@@ -748,8 +754,12 @@ def import_records(
     """Bring in what others measured: graded imported, private, without a claim, until it is measured again."""
     from lab.evidence import open_store
     from lab.imports import import_files
+    from lab.imports.reading import size_of
     from lab.showing_imported import describe_kept
 
+    for path in paths:
+        if (mib := size_of(path) / 2**20) >= 64:
+            err.print(f"{path}: {mib:,.0f} MiB; a gigabyte takes a minute or more", soft_wrap=True)
     kept = import_files(
         open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence, credit=credit
     )
@@ -759,21 +769,38 @@ def import_records(
 @app.command("export")
 def export_run(
     run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
-    as_: Annotated[ExportForm, typer.Option("--as", help="vllm-bench, or one row a request as csv or parquet")],
+    as_: Annotated[
+        ExportForm,
+        typer.Option("--as", help="vllm-bench, llm-d (a report a level), or one row a request as csv or parquet"),
+    ],
     path: Annotated[
-        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .csv, .parquet]")
+        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .llm-d.json, .csv, .parquet]")
     ] = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Write a measured run as a file of others, so that they can check it with their own tools."""
     from lab.evidence import open_store, write_atomically
-    from lab.export import export
+    from lab.export import Form, export, export_reports
+    from lab.publish.projection import grade_of
 
-    target = path or Path(f"{run_id}.{'json' if as_ is ExportForm.VLLM_BENCH else as_.value}")
-    _require_folder(target)
-    payload = export(open_store(runs_dir), run_id, as_.value)
-    write_atomically(target, payload)
-    out.print(f"{target}: {len(payload):,} bytes", soft_wrap=True)
+    store = open_store(runs_dir)
+    if as_ is ExportForm.LLM_D:
+        target = path or Path(f"{run_id}.llm-d.json")
+        _require_folder(target)
+        reports = export_reports(store, run_id, grade_of(store.read(run_id))[0])
+        several = len(reports) > 1
+        files = {
+            target.with_stem(f"{target.stem}-{level}") if several else target: payload
+            for level, payload in reports.items()
+        }
+    else:
+        form: Form = "csv" if as_ is ExportForm.CSV else "parquet" if as_ is ExportForm.PARQUET else "vllm-bench"
+        target = path or Path(f"{run_id}.{'json' if form == 'vllm-bench' else form}")
+        _require_folder(target)
+        files = {target: export(store, run_id, form)}
+    for file, payload in files.items():
+        write_atomically(file, payload)
+        out.print(f"{file}: {len(payload):,} bytes", soft_wrap=True)
 
 
 @app.command("imported")

@@ -12,9 +12,8 @@ from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
 from lab.imports import read_imported
 from lab.imports.ceilings import Declared, ImportedCeilings, Tables, imported_ceilings
-from lab.imports.record import Counts, ImportedMetric, ImportedRecord, Tool
+from lab.imports.record import Counts, ImportedMetric, ImportedRecord, ImportedScore, ScorePath, Tool
 from lab.publish.gate import private_facts, release
-from lab.publish.projection import rounded_tree
 from lab.records import RunId
 from lab.spec import Frozen, Sha256
 
@@ -41,6 +40,9 @@ class PublicImported(Frozen):
     workload: str | None
     counts: Counts
     metrics: tuple[ImportedMetric, ...]
+    scores: tuple[ImportedScore, ...] = ()
+    score_path: ScorePath | None = None
+    """How the questions reached the model; None: the record holds no scores."""
     ceilings: ImportedCeilings
     """What bounds it, and what is missing where nothing is known to."""
     lab_version: str
@@ -153,9 +155,33 @@ def _public(record: ImportedRecord, ceilings: ImportedCeilings) -> PublicImporte
         workload=_word(record.load.workload),
         counts=record.counts,
         metrics=record.metrics,
-        ceilings=rounded_tree(ceilings) or ceilings,
+        scores=tuple(_score(one) for one in record.scores),
+        score_path=_score_path(record.score_path),
+        ceilings=ceilings,
         lab_version=source.lab_version,
     )
+
+
+def _score(one: ImportedScore) -> ImportedScore:
+    """A score with plain words only; a name that is not plain is no name."""
+    return one.model_copy(
+        update={
+            "task": _word(one.task) or "task",
+            "version": _word(one.version),
+            "metric": _word(one.metric) or "metric",
+            "filter": _word(one.filter),
+            "output_type": _word(one.output_type),
+            "task_hash": _word(one.task_hash),
+        }
+    )
+
+
+def _score_path(path: ScorePath | None) -> ScorePath | None:
+    """The path without generation settings, which are free text."""
+    if path is None:
+        return None
+    plain = {"model_class": _word(path.model_class), "chat_template_sha256": _word(path.chat_template_sha256)}
+    return path.model_copy(update={**plain, "generation": None})
 
 
 def _silence(tool: Tool, traces: Sequence[Trace]) -> Silence:

@@ -11,7 +11,7 @@ from lab.evidence import EvidenceStore
 from lab.imports import import_files
 from lab.plan import load_plan
 from lab.publish.evidence import PublicRun
-from lab.publish.imported import publish_imports
+from lab.publish.imported import project_imports, publish_imports
 from lab.report.build import build_pages
 from lab.report.handout import handout_pages, planned_sheet, sheets_of
 from lab.report.imported import build_imported
@@ -188,3 +188,21 @@ def test_the_first_screen_of_an_edition_holds_answer_columns_label_and_change(
     for part in (".answer", "dl.columns", ".weeks .badge", ".changes li:first-child"):
         ends = browser.value(where % part)
         assert ends and max(ends) <= 960, (part, ends)
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_page_of_others_records_is_whole_and_has_no_serious_violation(
+    browser: Browser, lang: str, tmp_path: Path
+) -> None:
+    store = EvidenceStore(tmp_path / "runs")
+    gb10 = {"id": "nvidia-gb10-dgx-spark", "count": 1, "driver": "1.2", "host": {}}
+    known = {"hf_id": "Qwen/Qwen3.8-27B", "quant_id": "nvfp4-unsloth"}
+    files = [write_record(tmp_path, "p.json", atlas_record("P"))]
+    files.append(write_record(tmp_path, "q.json", atlas_record("Q", hardware=gb10, model=known)))
+    kept = import_files(store, "inference-atlas", files, licence="CC0")
+    page = build_imported(project_imports([one.record for one in kept]), (lang,))[f"{lang}/index.html"]
+    look_over(browser, write(page, tmp_path))
+    assert serious(browser) == []
+    browser.show(scheme="dark")
+    assert serious(browser, CONTRAST) == []
