@@ -1638,6 +1638,7 @@ path-counted-blocks = in whole blocks; the interval reaches up to what a part of
 path-horizon = repeats more than { $n } tokens apart counted as new
 path-overruled-declared = { $by } stated { $value } on { $on }; not used
 path-overruled-traffic = measured from traffic on { $on }: { $value }; not used
+path-conflict = Two files differ on { $fact }. Used: { $value } ({ $source }). { $other }.
 path-answered-declared = here the team states it
 path-answered-traffic = here the team's own traffic shows it
 ## Notebooks: fixing the columns, runs side by side, pages of an edition

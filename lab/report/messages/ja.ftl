@@ -1603,6 +1603,7 @@ path-counted-blocks = ブロック単位の計測。区間は、ブロックの�
 path-horizon = { $n } トークンより離れた繰り返しは新しいものと計数
 path-overruled-declared = { $by } の申告（{ $on }）は { $value }。使っていません
 path-overruled-traffic = トラフィックからの計測（{ $on }）は { $value }。使っていません
+path-conflict = { $fact } について 2 つのファイルが食い違っています。使ったのは { $value }（{ $source }）。{ $other }。
 path-answered-declared = ここではチームの申告
 path-answered-traffic = ここではチーム自身のトラフィック
 ## ノートブック：列を決める、実行を並べる、版のページを作る
