@@ -1601,6 +1601,7 @@ traffic-models-more = Model names: more than { $n }; the most frequent one in { 
 traffic-models-mixed = One tokenizer counted the requests of several models: lengths hold for the model it belongs to.
 traffic-adapters = Adapters (LoRA): { $n }, in { $share } of the requests.
 traffic-media = Pictures, sound or files in { $share } of the requests: their tokens are in no count made here.
+traffic-held = The server keeps the history of { $share } of the requests: their prompts are longer than what could be counted.
 traffic-several = { $n } bodies hold several prompts; each counts as one request.
 traffic-token-ids = { $n } prompts are token ids already.
 traffic-settings = Sampling, share of requests that set it (p10, p50, p90): { $parts }
@@ -1630,6 +1631,12 @@ traffic-written = Workload: { $path } and { $shape }, { $n } requests, { $every 
    *[false] drawn from the file in runs of { $run }
   }. Its shared prefixes are { $share } of the input.
 traffic-left-out = { $n } of the requests that were drawn are left out of it: one of their lengths is not known.
+traffic-not-carried = It sends plain text and does not carry: { $parts }.
+traffic-carried-structured = forms that answers have to fit ({ $share } of the requests)
+traffic-carried-tools = tools ({ $share })
+traffic-carried-media = pictures, sound or files ({ $share })
+traffic-carried-adapters = adapters ({ $share })
+traffic-carried-sampling = sampling of their own ({ $share }; a plan decides it)
 traffic-next = Next: { $command }
 traffic-facts-written = Facts: { $path }
 path-measured = measured from traffic, { $on }

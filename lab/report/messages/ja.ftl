@@ -1566,6 +1566,7 @@ traffic-models-more = モデル名：{ $n } 種類を超える。最も多いも
 traffic-models-mixed = 複数のモデルへのリクエストを 1 つのトークナイザで数えました。長さは、そのトークナイザのモデルについてのものです。
 traffic-adapters = アダプタ（LoRA）：{ $n } 種類、リクエストの { $share }。
 traffic-media = 画像、音声またはファイルを含むリクエスト：{ $share }。そのトークンは、ここでの計数に入っていません。
+traffic-held = リクエストの { $share } は、履歴をサーバが保持しています。実際のプロンプトは、ここで数えた長さより長くなります。
 traffic-several = { $n } 件の本文には複数のプロンプトがあります。それぞれ 1 リクエストと数えました。
 traffic-token-ids = { $n } 件のプロンプトは、はじめからトークン番号です。
 traffic-settings = サンプリング（指定したリクエストの割合、かっこ内は p10、p50、p90）：{ $parts }
@@ -1595,6 +1596,12 @@ traffic-written = workload：{ $path } と { $shape }、{ $n } リクエスト�
    *[false] ファイルから { $run } 件続きで抽出
   }）。共有プレフィックスは入力の { $share } です。
 traffic-left-out = 抽出したうち { $n } リクエストは、長さの一方がわからないため含めていません。
+traffic-not-carried = 送るのは単なる文章で、次のものは含みません：{ $parts }。
+traffic-carried-structured = 応答の形の指定（リクエストの { $share }）
+traffic-carried-tools = ツール（{ $share }）
+traffic-carried-media = 画像、音声またはファイル（{ $share }）
+traffic-carried-adapters = アダプタ（{ $share }）
+traffic-carried-sampling = 個別のサンプリング（{ $share }。計画で指定します）
 traffic-next = 次のコマンド：{ $command }
 traffic-facts-written = 事実のファイル：{ $path }
 path-measured = トラフィックから計測、{ $on }
