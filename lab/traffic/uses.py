@@ -12,9 +12,8 @@ class UseCount:
 
     def __init__(self) -> None:
         self._n = self._schema = self._json = self._otherwise = self._offers = self._uses = 0
-        self._stream = self._stream_said = self._media = self._several = self._ids = self._adapter_requests = (
-            self._held
-        ) = 0
+        self._stream = self._stream_said = self._media = self._several = self._ids = 0
+        self._adapter_requests = self._held = 0
         self._tools = LengthTally()
         self._models, self._adapters = Seen(), Seen()
         self._settings: dict[str, int] = {}
