@@ -266,13 +266,14 @@ def report(
     if decision and not facts:
         raise LabError("--decision goes with --facts: a decision is walked with what a team states")
     rules = read_rules(facts, decision) if facts else None
-    pages = apart("lab.report.build:build_pages")
+    from lab.explain.hypotheses import judge, read_hypotheses
 
-    pages = apart("lab.report.build:build_pages")
+    pages, claims = apart("lab.report.build:build_pages"), read_hypotheses()
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
-        return {**pages(runs, langs, contrasts, paths), **path_json(paths)}
+        judged = judge(claims, runs, contrasts)
+        return {**pages(runs, langs, contrasts, paths, judged=judged), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
@@ -470,6 +471,63 @@ def explain(
     for one in walk_all(*rules, runs, contrasts):
         for line in text_lines(one, t):
             print(line)
+
+
+@app.command("hypotheses")
+def judge_hypotheses(
+    run_ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN_ID]...", help="Without any: the claims, and what would test them"),
+    ] = None,
+    plan: Annotated[
+        str | None, typer.Option("--plan", metavar="NAME", help="Write the plan that tests this claim instead")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="With --plan: a file of params/models/, your own model")
+    ] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="With --plan: the engine it is tested on")] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="With --plan: launch profile that the setting is put into")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="With --plan: fresh launches of every run")] = 3,
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="F", help="With --plan [default: params/claim-NAME.yaml]")
+    ] = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja")] = "en",
+    evidence: Annotated[
+        Path | None, typer.Option("--evidence", metavar="D", help="Read public evidence, reports/…/evidence, not runs")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """The source texts' claims as hypotheses: claimed, condition, measured here; a verdict only from real-gpu runs."""
+    from lab.explain.hypotheses import judge, pick, read_hypotheses
+    from lab.explain.public import of_store, read_public
+    from lab.report.hypotheses import claims_table, hypotheses_table
+    from lab.report.messages import messages
+    from lab.showing import describe_grid
+
+    t, known = messages(lang), read_hypotheses()
+    if plan is not None:
+        from lab.explain.hypotheses import write_plan
+        from lab.params import PARAMS_FOLDER, shown
+
+        if model is None:
+            raise LabError("--plan needs --model, a file of params/models/", "lab hypotheses --plan NAME --model MODEL")
+        target = path or PARAMS_FOLDER / f"claim-{plan}.yaml"
+        write_plan(target, pick(plan, known), model, engine, profile, repeats=repeats)
+        out.print(f"{shown(target)}. Next: answer its question, then lab plan {shown(target)}", soft_wrap=True)
+        return
+    wanted = tuple(dict.fromkeys(run_ids or ()))
+    if not wanted and evidence is None:
+        describe_grid(claims_table(known, t), out)
+        return
+    if evidence is not None:
+        found = read_public(evidence, wanted)
+    else:
+        from lab.evidence import open_store
+
+        found = of_store(open_store(runs_dir), wanted)
+    describe_grid(hypotheses_table(judge(known, *found), t, links=False), out)
 
 
 @app.command()

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ctypes
 import html
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from lab.desk.sheet import Sheet, sheet
 from lab.errors import EvidenceDamaged, EvidenceError, LeakFound
 from lab.explain.flips import Explanation
+from lab.explain.hypotheses import Hypotheses, judge, read_hypotheses
 from lab.explain.public import read_public
 from lab.params import PARAMS_FOLDER, shown
 from lab.publish.evidence import PublicContrast, PublicRun
@@ -38,7 +41,8 @@ from lab.report.tables import checklist_table
 
 _EXPLANATIONS = TypeAdapter(tuple[Explanation, ...])
 _PATH = "path.json"
-_confined: list[tuple[Path, Path, tuple[str, ...]]] = []
+_SCRATCH = ".scratch"
+_confined: list[tuple[Path, Path, tuple[str, ...], Hypotheses]] = []
 """What this process was confined to; a fence is put up once."""
 
 
@@ -50,12 +54,14 @@ class Edition:
         runs: in their printed order.
         contrasts: their answers side by side.
         explanations: the paths that were walked when the evidence was published; empty where none was.
+        hypotheses: the texts' claims, to be held against the runs.
         folder: where the pages go; the one folder this process can write to.
     """
 
     runs: tuple[PublicRun, ...]
     contrasts: tuple[PublicContrast, ...]
     explanations: tuple[Explanation, ...]
+    hypotheses: Hypotheses
     folder: Path
 
     def overview(self, lang: str = "en") -> Sheet:
@@ -83,12 +89,15 @@ class Edition:
 
     def report(self, langs: Sequence[str] = ("en", "ja")) -> dict[str, bytes]:
         """The report in each language, written after everything in it has passed the patterns of the leak gate."""
-        pages = build_pages(self.runs, tuple(langs), self.contrasts, self.explanations)
+        with _scratch(self.folder):
+            judged = judge(self.hypotheses, self.runs, self.contrasts)
+            pages = build_pages(self.runs, tuple(langs), self.contrasts, self.explanations, judged=judged)
         return self._write({**pages, **path_json(self.explanations)})
 
     def handout(self, langs: Sequence[str] = ("en", "ja"), *, pdf: bool = False) -> dict[str, bytes]:
         """The handout in each language, as PDF too where it is wanted; written after the same look."""
-        built = build_handout(self.runs, tuple(langs), paper=pdf)
+        with _scratch(self.folder):
+            built = build_handout(self.runs, tuple(langs), paper=pdf)
         readable = {name: data for name, data in built.items() if name.startswith("readable/")}
         _look(readable)
         files = {name.removeprefix("files/"): data for name, data in built.items() if name not in readable}
@@ -116,10 +125,10 @@ def confine(evidence: str, out: str, run_ids: Sequence[str] = ()) -> Edition:
     """
     source, target, wanted = _folder(evidence), _folder(out), tuple(dict.fromkeys(run_ids))
     if _confined:
-        if _confined[0] != (source, target, wanted):
+        if _confined[0][:3] != (source, target, wanted):
             raise EvidenceError("this kernel is confined to another edition, for good", "restart the kernel")
-        return _read(wanted)
-    source = source if source.name == "evidence" else source / "evidence"
+        return _read(wanted, _confined[0][3])
+    asked, source = source, source if source.name == "evidence" else source / "evidence"
     if not source.is_dir():
         raise EvidenceError(f"{shown(source)} is no folder of public evidence", _editions_below(source.parent))
     if target == source.parent or target in source.parents or source.parent in target.parents:
@@ -132,9 +141,10 @@ def confine(evidence: str, out: str, run_ids: Sequence[str] = ()) -> Edition:
     for name in names:
         if (source / name).is_file():
             (kept / name).write_bytes((source / name).read_bytes())
+    hypotheses = read_hypotheses()
     _put_fences(target)
-    _confined.append((_folder(evidence), target, wanted))
-    return _read(wanted)
+    _confined.append((asked, target, wanted, hypotheses))
+    return _read(wanted, hypotheses)
 
 
 def page(files: Mapping[str, bytes], name: str, height: int = 900) -> Sheet:
@@ -152,7 +162,7 @@ def page(files: Mapping[str, bytes], name: str, height: int = 900) -> Sheet:
     return Sheet(frame, f"{name}: {len(files[name]):,} bytes")
 
 
-def _read(wanted: tuple[str, ...]) -> Edition:
+def _read(wanted: tuple[str, ...], hypotheses: Hypotheses) -> Edition:
     folder = Path.cwd() / "evidence"
     runs, contrasts = read_public(folder, wanted)
     known = {run.run_id for run in runs}
@@ -162,7 +172,7 @@ def _read(wanted: tuple[str, ...]) -> Edition:
     except ValidationError as problem:
         raise EvidenceDamaged(f"evidence/{_PATH} is no path of a decision: {problem.title}") from None
     beside = tuple(one for one in contrasts if {one.first, one.second} <= known)
-    return Edition(in_order(runs), beside, explanations, Path.cwd())
+    return Edition(in_order(runs), beside, explanations, hypotheses, Path.cwd())
 
 
 def _folder(name: str) -> Path:
@@ -204,7 +214,7 @@ def _put_fences(folder: Path) -> None:
     os.chdir(folder)
     os.environ.clear()
     _wipe_first_environment()
-    os.environ.update(clean_environment(folder))
+    os.environ.update(clean_environment(folder / _SCRATCH))
     tempfile.tempdir = None
     fence()
 
@@ -217,6 +227,16 @@ def _wipe_first_environment() -> None:
     start, end = int(fields[47]), int(fields[48])  # env_start and env_end, fields 50 and 51 of proc_pid_stat(5)
     if 0 < start < end:
         ctypes.memset(start, 0, end - start)
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[None]:
+    """Where libraries put what they need for a while; a kernel may be ended before they tidy up."""
+    (folder / _SCRATCH).mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder / _SCRATCH, ignore_errors=True)
 
 
 def _end_history() -> None:

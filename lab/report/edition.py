@@ -13,6 +13,7 @@ from lab.errors import ParamsError
 from lab.explain.decision import Decision
 from lab.explain.facts import TeamFacts
 from lab.explain.flips import Explanation, explain
+from lab.explain.hypotheses import judge, read_hypotheses
 from lab.explain.published import published
 from lab.params import PARAMS_FOLDER
 from lab.publish.archive import Edition
@@ -83,6 +84,7 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
         building: gives the function that builds pages for its name, `lab.report.build:build_pages`.
     """
     walked: dict[str, tuple[Explanation, ...]] = {}
+    claims = read_hypotheses()
     report, front = building("lab.report.build:build_pages"), building("lab.report.weekly:front_pages")
     index = building("lab.report.weekly:archive_pages")
 
@@ -95,7 +97,7 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
     def match(edition: Edition, runs: tuple[PublicRun, ...], beside: tuple[PublicContrast, ...]) -> Mapping[str, bytes]:
         match_id = runs[0].match_id
         told = {lang: told_of(edition, match_id, messages(lang)) for lang in langs}
-        return report(runs, langs, beside, walked[match_id], told)
+        return report(runs, langs, beside, walked[match_id], told=told, judged=judge(claims, runs, beside))
 
     return Pages(
         match=match,

@@ -528,19 +528,21 @@ server-late = Server late by itself, ms
 ## Charts
 
 charts = Charts
-chart-note = An engine keeps its colour and its marker in every chart and every week; profiles of one engine differ in their markers, and where only one engine is drawn, in their colours too.
+chart-note = An engine keeps its colour and its marker in every chart and every week. Its first profile is drawn filled and in whole lines, further ones hollow and dashed. Everything that is not an engine is a shade or a pattern.
 chart-data = The data of this chart
 chart-empty = No chart: there are no values to draw.
+axis-log = { $title } (log scale)
+chart-mean = { $title }, mean
 chart-throughput = { $arrival ->
-    [closed] Output tokens per second over requests in flight, one line per run
-    [constant] Output tokens per second over evenly spaced requests a second, one line per run
-    [poisson] Output tokens per second over Poisson requests a second, one line per run
-    [trace] Output tokens per second over requests a second in the recorded rhythm, one line per run
-   *[rate] Output tokens per second over requests a second, one line per run
+    [closed] Output tokens per second over requests in flight
+    [constant] Output tokens per second over evenly spaced requests a second
+    [poisson] Output tokens per second over Poisson requests a second
+    [trace] Output tokens per second over requests a second in the recorded rhythm
+   *[rate] Output tokens per second over requests a second
   }
 chart-throughput-desc = { $arrival ->
-    [closed] { $n } runs. Horizontal: requests in flight (closed loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
-   *[rate] { $n } runs. Horizontal: requests a second asked for (open loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
+    [closed] Runs: { $n }, one line per launched spec. Horizontal: requests in flight (closed loop). Vertical: output tokens per second, from zero, the mean of the launches. A bar is the 95 % interval over launches; one launch has none. Marks at one load are drawn side by side. Invalid levels are left out.
+   *[rate] Runs: { $n }, one line per launched spec. Horizontal: requests a second asked for (open loop). Vertical: output tokens per second, from zero, the mean of the launches. A bar is the 95 % interval over launches; one launch has none. Marks at one load are drawn side by side. Invalid levels are left out.
   }
 chart-throughput-x = { $arrival ->
     [closed] requests in flight
@@ -550,22 +552,75 @@ chart-throughput-x = { $arrival ->
    *[rate] asked, req/s
   }
 chart-throughput-y = output, tok/s
-chart-preparation = Preparation in seconds, stacked by phase, one bar per run
-chart-preparation-desc = { $n } runs. Horizontal: seconds from zero. Phases: build, start, first request. A run without a build step has no build part.
+chart-share-y = share of requests
+chart-panels = { $n } of { $all } loads have a panel; the table has all.
+chart-preparation = What the preparation of each launch consists of
+chart-preparation-desc = Launches: { $n }, one bar each. Horizontal: seconds from zero, parts one after the other; the number at the end is their sum. Parts of the start are as the engine tells them; where it tells nothing, or parts that contain each other, the start is one piece. An engine without a build step has no build part. Beside each run_id: where its weights were read from.
 chart-preparation-x = seconds
+chart-launch = { $run }, weights from { $cache }
+part-build = build
+part-download = download
+part-load = load the weights
+part-compile = compile
+part-warm-up = warm up, record graphs
+part-start = start, not told apart
+part-first = first token
+part-all = Together, s
+part-seconds = { $part }, s
+part-not-told = not told by the engine
+part-not-fetched = nothing was fetched
+chart-engine = How full each engine was
+chart-engine-desc = Runs: { $n }, the first launch of each spec. Horizontal: time, level after level, each as wide as the others; its load and how long it took are above it. Upper plot: requests, a whole line for those in work, a dotted one for those that waited. Lower plot: share of the KV cache in use. As the engine's own counters say, looked at once a second; a point that stands for several looks is their largest value.
+chart-engine-x = time within each level
+chart-level = { $load } · { $took }
+chart-running = requests in work
+chart-waiting = requests that waited
+chart-kv = KV cache in use
+chart-no-kv = KV cache in use: not exposed by this engine
+chart-no-requests = requests in work and waiting: not exposed by this engine
+chart-not-exposed = not exposed
+chart-most-running = Most in work
+chart-most-waiting = Most waiting
+chart-most-kv = Most of the KV cache
+chart-points = Points
+chart-quality = Differences of quality, with their intervals
+chart-quality-desc = Comparisons: { $n }, grouped by task. Horizontal: second run minus first in points of 100, on the same items; the bar is the 95 % interval, colour and marker are the second run's engine. A dashed line is the stated margin: a loss beyond it would lie left of it. Repeats of one spec, and tasks in bits per byte, stand in the table of comparisons only.
+chart-quality-x = difference, points
+chart-margin = margin { $margin }
+chart-minus = { $second } − { $first }
+chart-task = Task
+chart-difference = Difference, points
+chart-interval = 95 % interval, points
+chart-margin-title = Margin, points
+path-drawing = The path of { $workload }
+path-drawing-desc = Questions from top to bottom: { $n }. A box with a bar on its left is a gate; a dashed one is open. Beside each arrow: the answer, and its number where there is one. The table holds the same with the evidence.
+path-drawing-question = { $n }. { $question }
+path-drawing-asked = { $asked }, { $source }
+path-drawing-answer = { $answer }: { $value }
+path-drawing-closed = { $answer }: { $reason }. This branch is closed.
+path-drawing-turned = { $answer }, but that branch is closed; the path takes the other one
+path-drawing-either = { $answer }; every answer leads the same way
+path-drawing-then = if yes
+path-drawing-otherwise = if no
+path-drawing-not_applicable = if the question does not arise
 chart-ttft = { $arrival ->
-    [closed] Time to first token, closed loop: p50, p90 and p99 per run and load
-    [constant] Time to first token, evenly spaced requests: p50, p90 and p99 per run and load
-    [poisson] Time to first token, Poisson requests: p50, p90 and p99 per run and load
-    [trace] Time to first token, recorded rhythm: p50, p90 and p99 per run and load
-   *[rate] Time to first token, open loop: p50, p90 and p99 per run and load
+    [closed] How TTFT is distributed, closed loop
+    [constant] How TTFT is distributed, evenly spaced requests
+    [poisson] How TTFT is distributed, Poisson requests
+    [trace] How TTFT is distributed, recorded rhythm
+   *[rate] How TTFT is distributed, open loop
   }
-chart-ttft-desc = { $n } rows. Horizontal: milliseconds from zero, counted from the actual send. A large marker is p50, a hollow dot p90, a bar p99. Quantiles inside one launch, not an interval. Invalid levels are left out.
+chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
 chart-ttft-x = TTFT, ms
-chart-at-load = { $label }, { $load }
-phase-build = build
-phase-startup = start
-phase-first = first request
+chart-tpot = { $arrival ->
+    [closed] How TPOT is distributed, closed loop
+    [constant] How TPOT is distributed, evenly spaced requests
+    [poisson] How TPOT is distributed, Poisson requests
+    [trace] How TPOT is distributed, recorded rhythm
+   *[rate] How TPOT is distributed, open loop
+  }
+chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-tpot-x = TPOT, ms
 
 ## Side by side
 
@@ -1713,3 +1768,112 @@ desk-comparable = { $n ->
 desk-reasons = Reasons, in the order in which to fix them
 desk-about = About
 desk-all-runs = all
+
+## What the texts claim, as hypotheses
+
+hypotheses = What the texts claim, and what was measured here
+hypotheses-note = The primer and the article make claims. Here they are hypotheses: one thing varies, one metric is read, and a smallest effect was stated before. A figure of the text is printed beside the measurement and decides nothing. Only real-gpu runs with an interval over launches get a verdict; all others are observations. Nothing here sorts engines.
+hypotheses-more = Claims of the texts that these runs do not test: { $n }. lab hypotheses lists them.
+hypotheses-caption = Claimed, measured here, condition
+hypotheses-list-caption = Claims of the texts
+hypotheses-claim = Claimed
+hypotheses-condition = Condition
+hypotheses-varied = What varies
+hypotheses-metric = Metric, and the smallest effect that counts
+hypotheses-measured = Measured here
+hypotheses-verdict = Verdict
+hypotheses-source = { $text ->
+    [primer] primer, chapter 10
+   *[article] article of the verification lab
+  }, line { $line }
+hypotheses-figure = the text’s figure: { $low } to { $high } %
+hypotheses-from-to = { $field }: { $before } → { $after }
+hypotheses-levels = { $field }: { $before } → { $after } in flight
+hypotheses-nothing = nothing: every request asks for a schema
+hypotheses-load = load
+hypotheses-expected = { $metric } { $expected ->
+    [rises] rises
+    [falls] falls
+    [stays] stays the same
+   *[never] is 0
+  }; what counts: { $counts } { $unit ->
+    [percent] %
+    [points] points
+   *[answers] answer
+  }
+hypotheses-expected-plain = { $metric } { $expected ->
+    [rises] rises
+    [falls] falls
+    [stays] stays the same
+   *[never] is 0
+  }
+hypotheses-at = at { $load } in flight
+hypotheses-on = { $engine }, { $model }
+hypotheses-on-two = { $engine } against { $against }, { $model }
+hypotheses-change = { $before } → { $after }: { $effect }
+hypotheses-effect-percent = { $value } %
+hypotheses-effect-points = { $value } points, task { $task }
+hypotheses-effect-answers = { $broken } of { $items } finished answers break their schema
+hypotheses-interval = interval [{ $low }, { $high }], { $launches ->
+    [one] 1 launch each
+   *[other] { $launches } launches each
+  }
+hypotheses-interval-items = interval over { $items } items [{ $low }, { $high }]
+hypotheses-no-interval = no interval: one launch each
+hypothesis-metric-output_tok_per_s = output, tok/s
+hypothesis-metric-ttft_p50_s = TTFT p50, s
+hypothesis-metric-tpot_p50_s = TPOT p50, s
+hypothesis-metric-chunk_gap_p99_s = chunk gap p99, s
+hypothesis-metric-preparation_s = preparation in all, s
+hypothesis-metric-quality_loss = loss of quality, points
+hypothesis-metric-schema_broken = answers that break their schema
+hypothesis-verdict-holds = holds here
+hypothesis-verdict-does-not-hold = does not hold here
+hypothesis-verdict-undecided = undecided: the interval does not say so
+hypothesis-verdict-undecided-launch = undecided: one launch has no interval
+hypothesis-verdict-observation = observation, no verdict
+hypothesis-verdict-not-measured = not measured here
+hypothesis-verdict-untestable = not tested by any run
+hypothesis-lacks-no-pair = no two runs of one match differ in this alone
+hypothesis-lacks-condition = runs differ in it, but not under the condition of the claim
+hypothesis-lacks-not-comparable = runs differ in it, but may not stand side by side
+hypothesis-lacks-no-level = no valid level at such a load in all of them
+hypothesis-lacks-no-value = the metric has no value in all of them
+hypothesis-untestable-no-switch = no engine has a switch that takes it away, so nothing can vary
+hypothesis-untestable-not-of-an-engine = it speaks of projects and readers, not of what an engine does under load
+hypothesis-untestable-preflight = one client asks every engine here; what differs stands in the checks of each evidence card
+
+claim-prefix-sharing = Requests that share a prefix share its KV cache exactly, across batches and time.
+claim-prefix-sharing-where = At least half of the input tokens are a shared prefix.
+claim-prefix-sharing-costs-nothing = Sharing prefixes comes free with the block table.
+claim-prefix-sharing-costs-nothing-where = Next to nothing is shared, so that only the cost can show.
+claim-chunked-prefill = Chunked prefill mixes prefill and decode in one step, so that the boundary between them is no dead time.
+claim-chunked-prefill-where = Prompts of at least 1,024 tokens, at least 4 requests in flight.
+claim-batching = Continuous batching fills idle time: output grows with the requests in flight.
+claim-batching-where = From the lowest rung of the ladder to the highest, at least 4 in flight.
+claim-speculative-decoding = Speculative decoding breaks the dependency of each token on the one before.
+claim-speculative-decoding-where = Few requests in flight (at most 4), so that the GPU has time to spare.
+claim-kernel-fusion = Fused neighbouring kernels take time off every token.
+claim-kernel-fusion-where = One engine, compiled at start or not.
+claim-launch-overhead = Launching a kernel costs 5–10 μs, thousands of times a token.
+claim-launch-overhead-where = Few requests in flight (at most 4); recorded graphs take the launches away.
+claim-compiling-costs-start = Compiling is a tax that has to be paid before serving.
+claim-compiling-costs-start-where = One engine, compiled at start or not, from the same caches.
+claim-build-costs-preparation = The build pipeline is a tax that most teams underestimate: a compile for each model, GPU and batch regime.
+claim-build-costs-preparation-where = TensorRT-LLM served without a build, and built first (releases up to 1.2).
+claim-build-pays-in-throughput = A built engine of TensorRT-LLM gives more throughput than vLLM on the same hardware.
+claim-build-pays-in-throughput-where = NVIDIA only, an engine file of its own for this model and GPU.
+claim-radix-cache-for-agents = SGLang’s radix cache gives a multiple of vLLM’s throughput for agents.
+claim-radix-cache-for-agents-where = A long shared system prompt and short, varying ends; prefix caching on in both.
+claim-schema-is-kept = A schema enforced on the logits guarantees that the output passes validation.
+claim-schema-is-kept-where = Every request asks for a strict JSON schema; answers cut at the length limit are not counted.
+claim-quality-follows-quantization = Where quality falls, it is to be read as a difference of quantization or path, not of the engine.
+claim-quality-follows-quantization-where = One engine and the same weights; only the format of the KV cache differs.
+claim-cold-start = A cold start is a cost of its own that the decision has to look at.
+claim-cold-start-where = The same launch from empty caches and from warm ones.
+claim-no-batching-on-atlas = Atlas has no continuous batching, so many resident users gain little.
+claim-no-batching-on-atlas-where = Atlas, from the lowest rung to the highest, at least 4 in flight. Its current source says otherwise (November 2026).
+claim-paged-memory = PagedAttention brings fragmentation from 60–80 % down to single digits and roughly doubles the batch that fits.
+claim-new-models-land-soon = New model architectures land soon, thanks to a broad community.
+claim-one-api = All engines speak OpenAI-style HTTP, so a router can move traffic without changing client code.
+claim-batch-of-one = “Tokens a second for Llama-2-7B at batch 1” answers a question that no production workload asks.
