@@ -179,7 +179,7 @@ def _context(
     reasons = reasons_of(matched)
     in_columns = [run for run in matched if run.table == "comparison" and find(run.engine) in tables.four_columns(runs)]
     comparing = tuple(run for run in in_columns if not refusals(reasons[run.run_id]))
-    caveats = _caveats(runs, reasons, t)
+    caveats = caveats_of(runs, reasons, t)
     paths = sections(explanations, t)
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     return {
@@ -190,7 +190,7 @@ def _context(
         "told": told,
         "weeks": [week(name, t) for name in sorted({run.week for run in runs})],
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
-        "answers": [path.answer for path in paths] or [Answer(lead="", rest=_answer(runs, t))],
+        "answers": [path.answer for path in paths] or [Answer(lead="", rest=unwalked(runs, t))],
         "paths": paths,
         "caveats": caveats[:FIRST_CAVEATS],
         "more_caveats": caveats[FIRST_CAVEATS:],
@@ -232,7 +232,7 @@ def _context(
     }
 
 
-def _answer(runs: Runs, t: Messages) -> str:
+def unwalked(runs: Runs, t: Messages) -> str:
     """The answer where no path was walked: what is there and what is not; nothing is chosen."""
     if not runs:
         return t("answer-empty")
@@ -244,7 +244,7 @@ def _answer(runs: Runs, t: Messages) -> str:
     return t("answer-some", measured=measured, missing=absent) if absent else t("answer-all", measured=measured)
 
 
-def _caveats(runs: Runs, reasons: Reasons, t: Messages) -> list[str]:
+def caveats_of(runs: Runs, reasons: Reasons, t: Messages) -> list[str]:
     """What to know before reading on, the weightiest first."""
     matched = compared(runs)
     if not runs:
