@@ -17,7 +17,6 @@ import yaml
 from pydantic import ConfigDict, Field, model_validator
 
 from lab.errors import ParamsError, nearest
-from lab.evidence import write_atomically
 from lab.explain.claims import Interval, may_claim, preparation_of
 from lab.match import match, refusals
 from lab.metrics.stats import interval_over_launches
@@ -27,6 +26,7 @@ from lab.publish.evidence import PublicContrast, PublicLevel, PublicRun
 from lab.quality.coverage import NoVerdict
 from lab.records import EvidenceGrade, RunId, Structured
 from lab.roster import find
+from lab.scratch import write_atomically
 from lab.spec import Frozen, Name
 from lab.weights import read_model
 

@@ -28,6 +28,7 @@ from lab.report.hypotheses import hypotheses_table, measured, unmeasured
 from lab.report.messages import LANGS, Messages, messages
 from lab.report.numbers import count, significant, week
 from lab.report.path import Answer, sections
+from lab.report.path_drawing import path_drawing
 from lab.report.payback import payback_table
 from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
@@ -192,6 +193,7 @@ def _context(
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
         "answers": [path.answer for path in paths] or [Answer(lead="", rest=unwalked(runs, t))],
         "paths": paths,
+        "path_drawings": [path_drawing(one.path, place, t) for place, one in enumerate(explanations, 1)],
         "caveats": caveats[:FIRST_CAVEATS],
         "more_caveats": caveats[FIRST_CAVEATS:],
         "preparation_note": _preparation_note(matched, t),
@@ -221,7 +223,7 @@ def _context(
             "off": tables.off_table("off", t),
             "gateways": tables.off_table("gateway", t),
         },
-        "figures": figures(matched, t),
+        "figures": figures(matched, contrasts, t),
         "terms": TERMS,
         "limits": LIMITS,
         "cards": [_card(run, t) for run in runs],

@@ -97,7 +97,7 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
     def match(edition: Edition, runs: tuple[PublicRun, ...], beside: tuple[PublicContrast, ...]) -> Mapping[str, bytes]:
         match_id = runs[0].match_id
         told = {lang: told_of(edition, match_id, messages(lang)) for lang in langs}
-        return report(runs, langs, beside, walked[match_id], told, judge(claims, runs, beside))
+        return report(runs, langs, beside, walked[match_id], told=told, judged=judge(claims, runs, beside))
 
     return Pages(
         match=match,

@@ -212,7 +212,7 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
         step = next(one for one in path.steps if one.at == end.at)
         yield t("path-open", question=step.asked.question.text(t.lang), why=_open(step, t))
         for ahead in step.ahead:
-            yield t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+            yield t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
         yield t("path-next", what=_next(step, t))
 
 
@@ -235,7 +235,7 @@ def _instead(one: Explanation, t: Messages) -> Iterator[str]:
         if answers_it or end.kind not in ("engine", "off-table") or end.engine in told:
             continue
         told.add(end.engine)
-        yield t("path-instead", end=_end_text(end, t), change=_change_text(flip, t))
+        yield t("path-instead", end=end_text(end, t), change=_change_text(flip, t))
         for pays in one.break_evens:
             if pays.engine == end.engine and isinstance(pays.found, Claim) and pays.found.value:
                 yield _pays_text(pays.found, t)
@@ -334,7 +334,7 @@ def question_of(question: str, engine: str | None, t: Messages) -> str:
     return t("question-of", engine=engine_name(engine, t), question=question) if engine else question
 
 
-def _end_text(end: End, t: Messages) -> str:
+def end_text(end: End, t: Messages) -> str:
     """Where a branch leads, as part of a sentence."""
     engine = engine_name(end.engine, t) if end.engine else ""
     if end.kind in ("engine", "off-table", "closed"):
@@ -492,7 +492,7 @@ def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
 
 
 def _ahead_text(ahead: Ahead, t: Messages) -> str:
-    return t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+    return t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
 
 
 def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
@@ -506,7 +506,7 @@ def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
                     Cell(lines=(Text(text=question), kind)),
                     words(_flip_value(flip.now, flip.asked, t)),
                     words(_flip_value(flip.then, flip.asked, t)),
-                    words(_end_text(flip.end, t)),
+                    words(end_text(flip.end, t)),
                 )
             )
         )
@@ -534,7 +534,7 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
     ]
     for drawn in found.ends:
         now = t("share-as-now") if drawn.as_now else "—"
-        ends = words(t("share-end", end=_end_text(drawn.end, t)))
+        ends = words(t("share-end", end=end_text(drawn.end, t)))
         rows.append(Row(cells=(ends, words(now), words(percent(drawn.share)))))
     titles = map(t, ("checklist-question", "checklist-answer", "share-title"))
     return table(f"resampled-table-{place}", t("share-caption", n=count(found.draws)), titles, rows, style="prose")

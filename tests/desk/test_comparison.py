@@ -67,7 +67,7 @@ def test_a_number_is_walked_back_to_the_records_it_comes_from(measured: Evidence
     assert shown == pytest.approx(1000 * by_hand)
 
 
-def test_a_bundle_that_was_changed_says_so(measured: EvidenceStore, pair: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_bundle_that_was_changed_is_not_used(measured: EvidenceStore, pair: tuple[str, ...], tmp_path: Path) -> None:
     shutil.copytree(measured.root, tmp_path / "runs")
     store = EvidenceStore(tmp_path / "runs")
     found = Comparison(store, pair[:1])

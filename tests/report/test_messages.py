@@ -41,6 +41,7 @@ from lab.report.grid import Standing
 from lab.report.imported import NOT_USES, USES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.path import Next
+from lab.report.preparation_chart import PARTS as PREPARATION_PARTS
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
 from lab.rules import RULES, Role
@@ -108,7 +109,10 @@ def families() -> set[str]:
     keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft", "tpot-p50", "goodput", "ceiling")}
     keys |= {f"term-{term}{end}" for term in TERMS for end in ("", "-text")}
     keys |= {f"limit-{limit}" for limit in LIMITS}
-    keys |= {f"chart-{chart}-desc" for chart in ("throughput", "preparation", "ttft")}
+    charts = ("throughput", "preparation", "ttft", "tpot", "engine", "quality")
+    keys |= {f"chart-{chart}{end}" for chart in charts for end in ("", "-desc")}
+    keys |= {f"chart-{metric}-x" for metric in ("ttft", "tpot")} | {f"part-{part}" for part in PREPARATION_PARTS}
+    keys |= {f"path-drawing-{branch}" for branch in get_args(Branch)}
     keys |= {f"concern-{code.value}" for code in ConcernCode if not Concern(code=code).invalidates}
     keys |= {f"structured-{one.value}" for one in Structured}
     keys |= {f"content-{content}" for content in choices(Workload, "content")}
@@ -119,7 +123,6 @@ def families() -> set[str]:
     keys |= {f"no-ceiling-{reason}" for reason in ("not-recorded", *choices(RunCeilings, "reason"))}
     keys |= {f"no-kv-{reason}" for reason in choices(RunCeilings, "no_kv")}
     keys |= {f"above-{reason}" for reason in get_args(Above)} | {f"lack-{lack.value}" for lack in Lack}
-    keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
     keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
     keys |= {f"isolation-{said}" for said in ("not-declared", *choices(PublicRun, "isolation"))}

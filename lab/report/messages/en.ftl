@@ -528,19 +528,21 @@ server-late = Server late by itself, ms
 ## Charts
 
 charts = Charts
-chart-note = An engine keeps its colour and its marker in every chart and every week; profiles of one engine differ in their markers, and where only one engine is drawn, in their colours too.
+chart-note = An engine keeps its colour and its marker in every chart and every week. Its first profile is drawn filled and in whole lines, further ones hollow and dashed. Everything that is not an engine is a shade or a pattern.
 chart-data = The data of this chart
 chart-empty = No chart: there are no values to draw.
+axis-log = { $title } (log scale)
+chart-mean = { $title }, mean
 chart-throughput = { $arrival ->
-    [closed] Output tokens per second over requests in flight, one line per run
-    [constant] Output tokens per second over evenly spaced requests a second, one line per run
-    [poisson] Output tokens per second over Poisson requests a second, one line per run
-    [trace] Output tokens per second over requests a second in the recorded rhythm, one line per run
-   *[rate] Output tokens per second over requests a second, one line per run
+    [closed] Output tokens per second over requests in flight
+    [constant] Output tokens per second over evenly spaced requests a second
+    [poisson] Output tokens per second over Poisson requests a second
+    [trace] Output tokens per second over requests a second in the recorded rhythm
+   *[rate] Output tokens per second over requests a second
   }
 chart-throughput-desc = { $arrival ->
-    [closed] { $n } runs. Horizontal: requests in flight (closed loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
-   *[rate] { $n } runs. Horizontal: requests a second asked for (open loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
+    [closed] Runs: { $n }, one line per launched spec. Horizontal: requests in flight (closed loop). Vertical: output tokens per second, from zero, the mean of the launches. A bar is the 95 % interval over launches; one launch has none. Marks at one load are drawn side by side. Invalid levels are left out.
+   *[rate] Runs: { $n }, one line per launched spec. Horizontal: requests a second asked for (open loop). Vertical: output tokens per second, from zero, the mean of the launches. A bar is the 95 % interval over launches; one launch has none. Marks at one load are drawn side by side. Invalid levels are left out.
   }
 chart-throughput-x = { $arrival ->
     [closed] requests in flight
@@ -550,22 +552,75 @@ chart-throughput-x = { $arrival ->
    *[rate] asked, req/s
   }
 chart-throughput-y = output, tok/s
-chart-preparation = Preparation in seconds, stacked by phase, one bar per run
-chart-preparation-desc = { $n } runs. Horizontal: seconds from zero. Phases: build, start, first request. A run without a build step has no build part.
-chart-preparation-x = seconds
+chart-share-y = share of requests
+chart-panels = { $n } of { $all } loads have a panel; the table has all.
 chart-ttft = { $arrival ->
-    [closed] Time to first token, closed loop: p50, p90 and p99 per run and load
-    [constant] Time to first token, evenly spaced requests: p50, p90 and p99 per run and load
-    [poisson] Time to first token, Poisson requests: p50, p90 and p99 per run and load
-    [trace] Time to first token, recorded rhythm: p50, p90 and p99 per run and load
-   *[rate] Time to first token, open loop: p50, p90 and p99 per run and load
+    [closed] How TTFT is distributed, closed loop
+    [constant] How TTFT is distributed, evenly spaced requests
+    [poisson] How TTFT is distributed, Poisson requests
+    [trace] How TTFT is distributed, recorded rhythm
+   *[rate] How TTFT is distributed, open loop
   }
-chart-ttft-desc = { $n } rows. Horizontal: milliseconds from zero, counted from the actual send. A large marker is p50, a hollow dot p90, a bar p99. Quantiles inside one launch, not an interval. Invalid levels are left out.
+chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
 chart-ttft-x = TTFT, ms
-chart-at-load = { $label }, { $load }
-phase-build = build
-phase-startup = start
-phase-first = first request
+chart-tpot = { $arrival ->
+    [closed] How TPOT is distributed, closed loop
+    [constant] How TPOT is distributed, evenly spaced requests
+    [poisson] How TPOT is distributed, Poisson requests
+    [trace] How TPOT is distributed, recorded rhythm
+   *[rate] How TPOT is distributed, open loop
+  }
+chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-tpot-x = TPOT, ms
+chart-preparation = What the preparation of each launch consists of
+chart-preparation-desc = Launches: { $n }, one bar each. Horizontal: seconds from zero, parts one after the other; the number at the end is their sum. Parts of the start are as the engine tells them; where it tells nothing, or parts that contain each other, the start is one piece. An engine without a build step has no build part. Beside each run_id: where its weights were read from.
+chart-preparation-x = seconds
+chart-launch = { $run }, weights from { $cache }
+part-build = build
+part-download = download
+part-load = load the weights
+part-compile = compile
+part-warm-up = warm up, record graphs
+part-start = start, not told apart
+part-first = first token
+part-all = Together, s
+part-seconds = { $part }, s
+part-not-told = not told by the engine
+part-not-fetched = nothing was fetched
+chart-engine = How full each engine was
+chart-engine-desc = Runs: { $n }, the first launch of each spec. Horizontal: time, level after level, each as wide as the others; its load and how long it took are above it. Upper plot: requests, a whole line for those in work, a dotted one for those that waited. Lower plot: share of the KV cache in use. As the engine's own counters say, looked at once a second; a point that stands for several looks is their largest value.
+chart-engine-x = time within each level
+chart-level = { $load } · { $took }
+chart-running = requests in work
+chart-waiting = requests that waited
+chart-kv = KV cache in use
+chart-no-kv = KV cache in use: not exposed by this engine
+chart-no-requests = requests in work and waiting: not exposed by this engine
+chart-not-exposed = not exposed
+chart-most-running = Most in work
+chart-most-waiting = Most waiting
+chart-most-kv = Most of the KV cache
+chart-points = Points
+chart-quality = Differences of quality, with their intervals
+chart-quality-desc = Comparisons: { $n }, grouped by task. Horizontal: second run minus first in points of 100, on the same items; the bar is the 95 % interval, colour and marker are the second run's engine. A dashed line is the stated margin: a loss beyond it would lie left of it. Repeats of one spec, and tasks in bits per byte, stand in the table of comparisons only.
+chart-quality-x = difference, points
+chart-margin = margin { $margin }
+chart-minus = { $second } − { $first }
+chart-task = Task
+chart-difference = Difference, points
+chart-interval = 95 % interval, points
+chart-margin-title = Margin, points
+path-drawing = The path of { $workload }
+path-drawing-desc = Questions from top to bottom: { $n }. A box with a bar on its left is a gate; a dashed one is open. Beside each arrow: the answer, and its number where there is one. The table holds the same with the evidence.
+path-drawing-question = { $n }. { $question }
+path-drawing-asked = { $asked }, { $source }
+path-drawing-answer = { $answer }: { $value }
+path-drawing-closed = { $answer }: { $reason }. This branch is closed.
+path-drawing-turned = { $answer }, but that branch is closed; the path takes the other one
+path-drawing-either = { $answer }; every answer leads the same way
+path-drawing-then = if yes
+path-drawing-otherwise = if no
+path-drawing-not_applicable = if the question does not arise
 
 ## Side by side
 

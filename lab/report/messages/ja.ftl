@@ -515,19 +515,21 @@ server-late = サーバ自身の遅れ、ms
 ## 図
 
 charts = 図
-chart-note = 同じエンジンは、どの図でも、どの週でも同じ色と同じ印です。1 つのエンジンの起動プロファイルは印で区別し、そのエンジンだけの図では色も変えます。
+chart-note = 同じエンジンは、どの図でも、どの週でも同じ色と同じ印です。最初の起動プロファイルは塗りつぶした印と実線、2 つ目以降は白抜きの印と破線で描きます。エンジン以外のものは濃淡か模様で描きます。
 chart-data = この図のデータ
 chart-empty = 描く値がないため、図はありません。
+axis-log = { $title }（対数目盛）
+chart-mean = { $title }、平均
 chart-throughput = { $arrival ->
-    [closed] 同時実行数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-    [constant] 等間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-    [poisson] ポアソン到着で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-    [trace] 記録の間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-   *[rate] 送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+    [closed] 同時実行数に対する 1 秒あたりの出力トークン数
+    [constant] 等間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数
+    [poisson] ポアソン到着で送るリクエスト数に対する 1 秒あたりの出力トークン数
+    [trace] 記録の間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数
+   *[rate] 送るリクエスト数に対する 1 秒あたりの出力トークン数
   }
 chart-throughput-desc = { $arrival ->
-    [closed] 実行は { $n } 件です。横軸は同時実行数（クローズドループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。無効な段は含みません。値は下のデータ表にあります。
-   *[rate] 実行は { $n } 件です。横軸は 1 秒あたりに送る予定のリクエスト数（オープンループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。無効な段は含みません。値は下のデータ表にあります。
+    [closed] 実行は { $n } 件で、起動条件ごとに 1 本の線です。横軸は同時実行数（クローズドループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まり、起動の平均を示します。縦棒は起動間の 95 % 区間です。起動が 1 回だけのものに区間はありません。同じ負荷の印は横に少しずらして描きます。無効な段は含みません。
+   *[rate] 実行は { $n } 件で、起動条件ごとに 1 本の線です。横軸は 1 秒あたりに送る予定のリクエスト数（オープンループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まり、起動の平均を示します。縦棒は起動間の 95 % 区間です。起動が 1 回だけのものに区間はありません。同じ負荷の印は横に少しずらして描きます。無効な段は含みません。
   }
 chart-throughput-x = { $arrival ->
     [closed] 同時実行数
@@ -537,22 +539,75 @@ chart-throughput-x = { $arrival ->
    *[rate] 送る予定、req/s
   }
 chart-throughput-y = 出力、tok/s
-chart-preparation = 準備時間の内訳（秒、1 実行 1 本）
-chart-preparation-desc = 実行は { $n } 件です。横軸は秒で、0 から始まります。内訳はビルド、起動、最初のリクエストです。ビルド工程のない実行にはビルドの部分がありません。
-chart-preparation-x = 秒
+chart-share-y = リクエストの割合
+chart-panels = { $all } 段の負荷のうち { $n } 段を描いています。表には全段があります。
 chart-ttft = { $arrival ->
-    [closed] TTFT の p50、p90、p99（クローズドループ、実行と負荷ごと）
-    [constant] TTFT の p50、p90、p99（等間隔の到着、実行と負荷ごと）
-    [poisson] TTFT の p50、p90、p99（ポアソン到着、実行と負荷ごと）
-    [trace] TTFT の p50、p90、p99（記録の再生、実行と負荷ごと）
-   *[rate] TTFT の p50、p90、p99（オープンループ、実行と負荷ごと）
+    [closed] TTFT の分布（クローズドループ）
+    [constant] TTFT の分布（等間隔の到着）
+    [poisson] TTFT の分布（ポアソン到着）
+    [trace] TTFT の分布（記録の再生）
+   *[rate] TTFT の分布（オープンループ）
   }
-chart-ttft-desc = 行は { $n } 本です。横軸は実際の送信から数えたミリ秒で、0 から始まります。大きな印が p50、白抜きの丸が p90、縦棒が p99 です。1 回の起動の中の分位数で、区間ではありません。無効な段は含みません。
+chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
 chart-ttft-x = TTFT、ms
-chart-at-load = { $label }、{ $load }
-phase-build = ビルド
-phase-startup = 起動
-phase-first = 最初のリクエスト
+chart-tpot = { $arrival ->
+    [closed] TPOT の分布（クローズドループ）
+    [constant] TPOT の分布（等間隔の到着）
+    [poisson] TPOT の分布（ポアソン到着）
+    [trace] TPOT の分布（記録の再生）
+   *[rate] TPOT の分布（オープンループ）
+  }
+chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-tpot-x = TPOT、ms
+chart-preparation = 起動ごとの準備時間の内訳
+chart-preparation-desc = 起動は { $n } 回で、1 回 1 本です。横軸は 0 からの秒数で、内訳を順に並べ、末尾に合計を書いています。起動の内訳はエンジン自身の報告です。報告がないとき、または内訳どうしが重なるときは、起動を 1 つにまとめて描きます。ビルド工程のないエンジンにビルドの部分はありません。run_id の横は、重みの読み込み元です。
+chart-preparation-x = 秒
+chart-launch = { $run }、重みの読み込み元：{ $cache }
+part-build = ビルド
+part-download = ダウンロード
+part-load = 重みの読み込み
+part-compile = コンパイル
+part-warm-up = ウォームアップ、グラフの記録
+part-start = 起動（内訳なし）
+part-first = 最初のトークン
+part-all = 合計、秒
+part-seconds = { $part }、秒
+part-not-told = エンジンの報告なし
+part-not-fetched = 取得なし
+chart-engine = エンジンの混み具合の推移
+chart-engine-desc = 起動条件ごとに最初の起動を描き、実行は { $n } 件です。横軸は時間で、負荷の段を同じ幅で順に並べ、段の負荷とかかった時間を上に書いています。上の枠はリクエスト数で、実線が処理中、点線が待機中です。下の枠は KV キャッシュの使用率です。値はエンジン自身のカウンタを 1 秒ごとに読んだもので、複数回分を 1 点にまとめたところは最大値です。
+chart-engine-x = 各段の中の時間
+chart-level = { $load } · { $took }
+chart-running = 処理中のリクエスト
+chart-waiting = 待機中のリクエスト
+chart-kv = KV キャッシュの使用率
+chart-no-kv = KV キャッシュの使用率：このエンジンは公開していません
+chart-no-requests = 処理中と待機中のリクエスト：このエンジンは公開していません
+chart-not-exposed = 公開なし
+chart-most-running = 処理中の最大
+chart-most-waiting = 待機中の最大
+chart-most-kv = KV 使用率の最大
+chart-points = 点の数
+chart-quality = 品質の差と区間
+chart-quality-desc = 比較は { $n } 件で、タスクごとに並べています。横軸は同じ問題での「後の実行 − 先の実行」で、単位は 100 点満点のポイントです。横棒は 95 % 区間、色と印は後の実行のエンジンです。破線は決めておいた許容幅で、それを超える低下は破線の左に出ます。同じ起動条件の繰り返しと、単位が bits per byte のタスクは、比較の表だけに載せています。
+chart-quality-x = 差、ポイント
+chart-margin = 許容幅 { $margin }
+chart-minus = { $second } − { $first }
+chart-task = タスク
+chart-difference = 差、ポイント
+chart-interval = 95 % 区間、ポイント
+chart-margin-title = 許容幅、ポイント
+path-drawing = { $workload } の道筋
+path-drawing-desc = 上から下へ { $n } 個の質問です。左に太い線のある箱はゲート、破線の箱は未確定です。矢印の横は答えで、数値があれば添えています。根拠も含めた同じ内容が下の表にあります。
+path-drawing-question = { $n }. { $question }
+path-drawing-asked = { $asked }、{ $source }
+path-drawing-answer = { $answer }：{ $value }
+path-drawing-closed = { $answer }：{ $reason }。この枝は閉じています。
+path-drawing-turned = { $answer }。ただしその枝は閉じているため、もう一方へ進みます
+path-drawing-either = { $answer }。どの答えでも行き先は同じです
+path-drawing-then = はいの場合
+path-drawing-otherwise = いいえの場合
+path-drawing-not_applicable = 質問が当てはまらない場合
 
 ## 並べられるか
 
