@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.explain.hypotheses import judge, read_hypotheses
 from lab.publish.evidence import PublicRun
 from lab.report.build import build_pages
+from lab.report.hypotheses import measured
 from lab.report.messages import LANGS
 from tests.axe import CONTRAST, serious
 from tests.browser import Browser, look_over, needs_browser, started
@@ -47,7 +49,10 @@ def test_every_kind_of_page_is_silent_closed_and_whole(browser: Browser, lang: s
 def test_the_fullest_page_has_no_serious_violation_in_light_and_in_dark(
     browser: Browser, lang: str, tmp_path: Path
 ) -> None:
-    look_over(browser, write(build_pages(whole(), (lang,), contrasts())[f"{lang}/index.html"], tmp_path))
+    judged = judge(read_hypotheses(), whole(), contrasts())
+    assert measured(judged)
+    page = build_pages(whole(), (lang,), contrasts(), judged=judged)[f"{lang}/index.html"]
+    look_over(browser, write(page, tmp_path))
     assert serious(browser) == []
     browser.show(scheme="dark")
     assert serious(browser, CONTRAST) == []
