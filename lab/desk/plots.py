@@ -83,7 +83,8 @@ def plot_values(found: Comparison, first: str = "output_tok_per_s") -> Plot | Sh
         return instead
     names = [f"{metric} ({unit})" for metric, unit in dict(zip(values["metric"], values["unit"], strict=True)).items()]
     frame = values.assign(name=values["metric"] + " (" + values["unit"] + ")")
-    chosen = next((name for name in names if name.startswith(f"{first} (")), names[0])
+    starts = (f"{first} (", f"{first.removesuffix('_s')} p50 (")
+    chosen = next((name for name in names if name.startswith(starts)), names[0])
     metric = alt.param(
         name="metric", value=chosen, bind=alt.binding_select(options=names, name=f"{t('comparison-row')} ")
     )

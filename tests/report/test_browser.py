@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from lab.evidence import EvidenceStore
+from lab.explain.hypotheses import judge, read_hypotheses
 from lab.imports import import_files
 from lab.plan import load_plan
 from lab.publish.evidence import PublicRun
 from lab.publish.imported import project_imports, publish_imports
 from lab.report.build import build_pages
 from lab.report.handout import handout_pages, planned_sheet, sheets_of
+from lab.report.hypotheses import measured
 from lab.report.imported import build_imported
 from lab.report.messages import LANGS
 from tests.axe import CONTRAST, serious
@@ -121,7 +123,10 @@ def test_no_kind_of_page_has_a_serious_violation_in_light_or_in_dark(
 @pytest.fixture(scope="module")
 def fullest(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A report with every table that a report can have."""
-    built, folder = build_pages(whole(), LANGS, contrasts()), tmp_path_factory.mktemp("fullest")
+    judged = judge(read_hypotheses(), whole(), contrasts())
+    assert measured(judged)
+    built = build_pages(whole(), LANGS, contrasts(), judged=judged)
+    folder = tmp_path_factory.mktemp("fullest")
     return {lang: write(built[f"{lang}/index.html"], folder / lang) for lang in LANGS}
 
 
