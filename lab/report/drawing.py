@@ -163,13 +163,11 @@ class Drawing:
         size: float = SIZE,
         bold: bool = False,
         soft: bool = False,
-        turned: bool = False,
     ) -> None:
-        """A line of text on the base line `y`; `soft` is less dark, `turned` reads upwards."""
+        """A line of text on the base line `y`; `soft` is less dark."""
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += ' font-weight="600"' if bold else ""
         more += ' opacity="0.8"' if soft else ""
-        more += f' transform="rotate(-90 {_n(x)} {_n(y)})"' if turned else ""
         self._parts.append(
             f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}" fill="currentColor"{more}>{escape(text)}</text>'
         )
