@@ -152,7 +152,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=maybe(preparation.build_s),
-            build=_rounded_tree(preparation.build),
+            build=rounded_tree(preparation.build),
             startup_s=maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             fetch_s=maybe(preparation.fetch_s),
@@ -160,7 +160,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
             cache_state=preparation.cache_state,
             wiped=preparation.wiped,
             phases=tuple(phase.model_copy(update={"seconds": rounded(phase.seconds)}) for phase in preparation.phases),
-            launches=_rounded_tree(launches) if launches.attempts else None,
+            launches=rounded_tree(launches) if launches.attempts else None,
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
@@ -191,11 +191,11 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         machine=machine,
         pseudonym_key=namer.key_of(spec.model.series),
         isolation=spec.isolation,
-        host_use=_rounded_tree(record.host_use),
-        gpu_use=_rounded_tree(record.gpu_use),
-        engine_use=_rounded_tree(record.engine_use),
-        engine_series=_rounded_tree(record.engine_series),
-        ceilings=_rounded_tree(record.ceilings),
+        host_use=rounded_tree(record.host_use),
+        gpu_use=rounded_tree(record.gpu_use),
+        engine_use=rounded_tree(record.engine_use),
+        engine_series=rounded_tree(record.engine_series),
+        ceilings=rounded_tree(record.ceilings),
         command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
         path=path,
     )
@@ -204,7 +204,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
 F = TypeVar("F", bound=Frozen)
 
 
-def _rounded_tree(whole: F | None) -> F | None:
+def rounded_tree(whole: F | None) -> F | None:
     """A record with every float rounded, however deep."""
 
     def inner(value: Any) -> Any:

@@ -223,8 +223,8 @@ class Drawing:
         self, shape: Marker, x: float, y: float, colour: str, *, radius: float = 4.0, hollow: bool = False
     ) -> None:
         """One mark of an engine; a hollow one is filled with the page."""
-        d, r = _SHAPES[shape], radius
-        points = " ".join(f"{_n(x + r * dx)},{_n(y + r * dy)}" for dx, dy in d)
+        r = radius
+        points = " ".join(f"{_n(x + r * dx)},{_n(y + r * dy)}" for dx, dy in _SHAPES[shape])
         fill = 'fill="var(--paper, #fff)"' if hollow else f'fill="{colour}"'
         look = f'{fill} stroke="{colour}" stroke-width="1.5"'
         if shape == "circle":
@@ -278,6 +278,12 @@ _SHAPES: dict[Marker, tuple[tuple[float, float], ...]] = {
     ),
 }  # fmt: skip
 """Corners of each mark around its middle; all look about as large."""
+
+
+def corners(shape: Marker) -> tuple[tuple[float, float], ...]:
+    """The corners of a mark around its middle, for whoever draws with paths; a circle has two dozen."""
+    turn = math.tau / 24
+    return _SHAPES[shape] or tuple((math.cos(place * turn), math.sin(place * turn)) for place in range(24))
 
 
 def _n(value: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from lab.explain.path import Path, Step
 from lab.report.drawing import BOLD, LINE, SIZE, SMALL, Drawing, wrapped
 from lab.report.messages import Messages
-from lab.report.path import end_text, engine_text, threshold_text, value_text
+from lab.report.path import end_text, engine_name, threshold_text, value_text
 
 LEFT, SPAN = 12.0, 300.0
 """Where the boxes stand, and how wide they are; the answers stand right of the line below each."""
@@ -34,7 +34,7 @@ def path_drawing(path: Path, place: int, t: Messages) -> str:
 def _question(drawing: Drawing, y: float, number: int, step: Step, t: Messages) -> float:
     question = step.asked.question.text(t.lang)
     if step.part == "gate":
-        question = t("question-of", engine=engine_text(step.engine, t), question=question)
+        question = t("question-of", engine=engine_name(step.engine, t), question=question)
     lines = wrapped(t("path-drawing-question", n=number, question=question), SPAN - 24, BOLD)
     said = t(f"source-{step.asked.source}")
     if step.asked.threshold is not None:
