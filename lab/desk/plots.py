@@ -89,7 +89,7 @@ def plot_values(found: Comparison, first: str = "output_tok_per_s") -> Plot | Sh
         axis=alt.Axis(values=rungs, grid=False),
     )
     pick, faint = _legend_pick()
-    colour, shape = _encodings(found.series, frame["series"])
+    colour, shape, dash = _encodings(found.series, frame["series"])
     base = (
         alt.Chart(_data(frame))
         .transform_filter("datum.name === metric")
@@ -99,7 +99,9 @@ def plot_values(found: Comparison, first: str = "output_tok_per_s") -> Plot | Sh
     dots = base.mark_point(filled=True, size=90).encode(
         y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True)), shape=shape, tooltip=tips
     )
-    lines = base.mark_line(strokeWidth=1.6).encode(y=alt.Y("mean:Q", title=None), detail="spec_digest:N")
+    lines = base.mark_line(strokeWidth=1.6).encode(
+        y=alt.Y("mean:Q", title=None), detail="spec_digest:N", strokeDash=dash
+    )
     spans = (
         base.transform_filter("isValid(datum.low)")
         .mark_errorbar(ticks=True, thickness=1.6)
@@ -144,7 +146,7 @@ def plot_requests(found: Comparison, load: str | None = None) -> Plot | Sheet:
     )
     pick, faint = _legend_pick()
     span = alt.selection_interval(name="span", encodings=["x"])
-    colour, shape = _encodings(found.series, long["series"])
+    colour, shape, dash = _encodings(found.series, long["series"])
     shown = alt.Chart(_data(long)).transform_filter("datum.metric === metric && datum.at === at")
     seen = alt.condition(pick, alt.value(0.9), alt.value(faint))
     each = (
@@ -170,6 +172,7 @@ def plot_requests(found: Comparison, load: str | None = None) -> Plot | Sheet:
             x=alt.X("ms:Q", title="ms", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
             y=alt.Y("share:Q", title=t("desk-share"), scale=alt.Scale(domain=[0, 1])),
             color=colour,
+            strokeDash=dash,
             opacity=seen,
         )
         .properties(width=WIDTH // 2, height=260)
@@ -184,7 +187,7 @@ def plot_quality(found: Comparison) -> Plot | Sheet:
     frame = scored[scored["metric"] != IN_BITS]  # bits are no share of items; they stand in the table
     if (instead := _instead(found, frame)) is not None:
         return instead
-    colour, shape = _encodings(found.series, frame["series"])
+    colour, shape, _ = _encodings(found.series, frame["series"])
     pick, faint = _legend_pick()
     base = alt.Chart(_data(frame)).encode(
         y=alt.Y("run_id:N", title=None, axis=alt.Axis(ticks=False, domain=False), sort=list(found.run_ids)),
@@ -222,14 +225,17 @@ def _legend_pick() -> tuple[Any, float]:
     return alt.selection_point(name="pick", fields=["series"], bind="legend"), 0.12
 
 
-def _encodings(series: dict[str, Series], present: pd.Series[str]) -> tuple[alt.Color, alt.Shape]:
-    """Colour and marker of each series, the ones it has on every page."""
+def _encodings(series: dict[str, Series], present: pd.Series[str]) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+    """Colour, marker and line of each series. The colour is the engine's on every page; its further profiles, which a
+    report draws hollow, have other markers here, because a legend cannot show a hollow one."""
     drawn = {label: one for label, one in series.items() if label in set(present)}
     legend = alt.Legend(title=None, orient="bottom", direction="vertical", labelLimit=400, symbolOpacity=1)
     names, colours = list(drawn), [one.colour for one in drawn.values()]
     markers = [_shape(one) for one in drawn.values()]
+    dashes = [[float(part) for part in one.dash.split()] or [1, 0] for one in drawn.values()]
     colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
-    return colour, alt.Shape("series:N", scale=alt.Scale(domain=names, range=markers), legend=legend)
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=names, range=markers), legend=legend)
+    return colour, shape, alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), legend=legend)
 
 
 _HOLE = 0.55

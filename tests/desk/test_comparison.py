@@ -12,7 +12,7 @@ import pytest
 
 from lab.desk.comparison import Comparison, newest_match, runs_frame
 from lab.desk.plots import Plot, plot_quality, plot_requests, plot_values
-from lab.errors import LabError
+from lab.errors import EvidenceDamaged, LabError
 from lab.evidence import EvidenceStore
 from lab.metrics.stats import interval_over_launches
 from tests.browser import needs_browser, started
@@ -67,12 +67,12 @@ def test_a_number_is_walked_back_to_the_records_it_comes_from(measured: Evidence
     assert shown == pytest.approx(1000 * by_hand)
 
 
-def test_a_bundle_that_was_changed_says_so(measured: EvidenceStore, pair: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_bundle_that_was_changed_is_not_used(measured: EvidenceStore, pair: tuple[str, ...], tmp_path: Path) -> None:
     shutil.copytree(measured.root, tmp_path / "runs")
     store = EvidenceStore(tmp_path / "runs")
     (store.path(pair[0]) / "engine.log").write_bytes(b"another")
-    found = Comparison(store, pair[:1])
-    assert "engine.log" in str(found.walk_back(pair[0], "ttft_s").sheet)
+    with pytest.raises(EvidenceDamaged, match=r"engine\.log"):
+        Comparison(store, pair[:1])
 
 
 @pytest.mark.parametrize(
