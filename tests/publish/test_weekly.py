@@ -101,10 +101,13 @@ def test_a_value_within_noise_is_counted_and_one_beyond_it_is_listed(tmp_path: P
     moved = [(one.cell.engine, one.metric, one.before, one.after) for one in news.changed]
     assert moved == [("Q", "output_tok_per_s", 51.0, 61.0)]
     assert news.changed[0].low < 10 < news.changed[0].high
+    # nobody measured the quality of either week, and the page says so beside the speed that moved
+    assert [(one.cell.engine, one.startup, one.quality) for one in news.beside] == [("Q", "within", "incomparable")]
     # P: output; both: TTFT, TPOT and start-up, which did not move at all
     assert news.within == 1 + 2 * 3
     page = (tmp_path / "2026-W50/r1/en/index.html").read_text(encoding="utf-8")
     assert "scatter since 2026-W49, revision 1: 1." in page and "Values within noise: 7." in page
+    assert "start: within noise" in page and "quality: nothing to set against the week before" in page
     assert "+10.0" not in page  # the interval is printed, not a bare difference
 
 

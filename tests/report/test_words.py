@@ -23,7 +23,7 @@ def test_ranking_is_found(text: str) -> None:
     "text",
     ["the steady window", "bestow", "upbeat", "Frankfurt", "#12", "単位は秒", "上位の層", "10 位置", "p50 / p99",
      "速さの単位のひとつ", "用途が固まったあとの最適化", "the path leads to engine P", "the highest load measured",
-     "最も高い負荷", "faster storage",
+     "最も高い負荷", "faster storage", "開発者のラップトップ",
      "nothing is sorted by result"],
 )  # fmt: skip
 def test_plain_words_pass(text: str) -> None:
