@@ -12,6 +12,7 @@ from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
 from lab.imports import read_imported
 from lab.imports.ceilings import Declared, ImportedCeilings, Tables, imported_ceilings
+from lab.imports.reading import PROMPT_NAME
 from lab.imports.record import Counts, ImportedMetric, ImportedRecord, ImportedScore, ScorePath, Tool
 from lab.publish.gate import private_facts, release
 from lab.records import RunId
@@ -77,7 +78,7 @@ class PublicImports(Frozen):
 def project_imports(records: Sequence[ImportedRecord], declared: Declared | None = None) -> PublicImports:
     """What may be shown of these records; `declared` is what the reader adds to those that do not say it."""
     shown = [one for one in records if one.source.republish == "yes"]
-    traces = {one.run_id: trace_of_import(one) for one in shown}
+    traces = _renamed({one.run_id: trace_of_import(one) for one in shown})
     groups: dict[tuple[str | None, str], list[ImportedRecord]] = {}
     for one in shown:
         groups.setdefault((one.load.workload, (one.model.name or "").rpartition("/")[2].lower()), []).append(one)
@@ -96,6 +97,23 @@ def project_imports(records: Sequence[ImportedRecord], declared: Declared | None
         ),
         kept_private=len(records) - len(shown),
     )
+
+
+def _renamed(traces: Mapping[RunId, Trace]) -> dict[RunId, Trace]:
+    """The same with prompts numbered: the digest that names a prompt would confirm a guess of its words."""
+    found = (row.prompt for one in traces.values() for row in one.rows)
+    digests = dict.fromkeys(name for name in found if name is not None and PROMPT_NAME.fullmatch(name))
+    numbers: dict[str | None, str] = {name: f"prompt {n}" for n, name in enumerate(digests, 1)}
+    return {
+        run_id: one.model_copy(
+            update={
+                "rows": tuple(
+                    row.model_copy(update={"prompt": numbers.get(row.prompt, row.prompt)}) for row in one.rows
+                )
+            }
+        )
+        for run_id, one in traces.items()
+    }
 
 
 def publish_imports(
