@@ -250,7 +250,7 @@ def _hold_laws(store: EvidenceStore, scratch: Path, before: _Before, what: str, 
             if not store.is_sealed(run_id)
         ]
     for run_id, manifest in before.finished.items():
-        path = store.path(run_id) / "manifest.json"
+        path = store.root / run_id / "manifest.json"
         if not path.exists() or path.read_bytes() != manifest:
             tally.broken.append(f"{what}: finished run {run_id} is not as it was")
     tidied = any(status.step != "open" for status in new)

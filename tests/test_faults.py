@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from pathlib import Path
@@ -40,8 +41,9 @@ def test_what_a_killed_load_process_had_measured_is_kept(
         while "level 2 of 2, measure" not in progress.read_text(encoding="utf-8"):
             time.sleep(0.02)
         for process in psutil.Process().children(recursive=True):
-            if "lab.load.worker" in " ".join(process.cmdline()):
-                process.kill()
+            with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+                if "lab.load.worker" in " ".join(process.cmdline()):
+                    process.kill()
 
     threading.Thread(target=kill_in_the_second_level, daemon=True).start()
     with pytest.raises(LabError, match="a load process failed"):

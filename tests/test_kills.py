@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import psutil
@@ -14,9 +15,9 @@ from tests.kills import kill_many
 
 
 def test_whatever_is_killed_the_store_tells_the_truth_and_nothing_is_left(tmp_path: Path) -> None:
-    tally = kill_many(3, tmp_path, seed=7)
+    tally = kill_many(2, tmp_path, seed=7)
     assert tally.broken == [], tally.lines()
-    assert sum(tally.killed.values()) == 3
+    assert sum(tally.killed.values()) == 2
 
 
 def test_a_kernel_that_is_killed_while_a_cell_runs_ends_the_run(
@@ -26,8 +27,9 @@ def test_a_kernel_that_is_killed_while_a_cell_runs_ends_the_run(
         if event.facts.get("step") != "throughput":
             return
         for process in psutil.Process().children(recursive=True):
-            if "ipykernel_launcher" in " ".join(process.cmdline()):
-                process.kill()
+            with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+                if "ipykernel_launcher" in " ".join(process.cmdline()):
+                    process.kill()
 
     (ended,) = run_plan(*small_plan, store, kill)
     assert (ended.state, ended.reason) == (
