@@ -15,6 +15,7 @@ from pydantic import Field
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, Status
 from lab.publish.evidence import PublicRun
+from lab.publish.identity import Namer, open_namer
 from lab.publish.projection import project
 from lab.publish.schedule import MatchId, WantedMatch
 from lab.records import EvidenceGrade, RunId, RunState
@@ -101,7 +102,8 @@ def choose(
                 ended[status.match_id].append((status, store.spec(run_id)))
         except EvidenceError:
             continue  # neither its match nor its time can be read
-    return tuple(_match(store, one, ended[one.match_id], until, withdrawn) for one in wanted)
+    namer = open_namer()
+    return tuple(_match(store, one, ended[one.match_id], until, withdrawn, namer) for one in wanted)
 
 
 def _match(
@@ -110,18 +112,21 @@ def _match(
     ended: Sequence[tuple[Status, RunSpec]],
     until: datetime,
     withdrawn: frozenset[str],
+    namer: Namer,
 ) -> ChosenMatch:
     specs = {spec.spec_digest: spec for spec in (*wanted.planned, *(spec for _, spec in ended))}
     cells, runs = [], []
     for spec_digest, spec in specs.items():
         launches = [status for status, own in ended if own.spec_digest == spec_digest]
-        cell, found = _cell(store, spec, launches, until, withdrawn)
+        cell, found = _cell(store, spec, launches, until, withdrawn, namer)
         cells.append(cell)
         runs += found
     tables = {spec.table for spec in specs.values()}
+    models = [spec.model for spec in specs.values()]
+    match_id = namer.digest_of(models[0], wanted.match_id) if models else wanted.match_id
     return ChosenMatch(
         match=PublicMatch(
-            match_id=wanted.match_id,
+            match_id=match_id,
             plan=wanted.plan,
             table=wanted.table or (min(tables) if tables else None),
             cells=tuple(cells),
@@ -131,7 +136,12 @@ def _match(
 
 
 def _cell(
-    store: EvidenceStore, spec: RunSpec, ended: Sequence[Status], until: datetime, withdrawn: frozenset[str]
+    store: EvidenceStore,
+    spec: RunSpec,
+    ended: Sequence[Status],
+    until: datetime,
+    withdrawn: frozenset[str],
+    namer: Namer,
 ) -> tuple[PublicCell, list[PublicRun]]:
     left: dict[LeftOut, int] = {}
 
@@ -155,14 +165,14 @@ def _cell(
     state, runs = CellState.MEASURED if taken else CellState.PLANNED, []
     if len(taken) >= FRESH_LAUNCHES and not spec.attached:
         try:
-            runs = [project(store, status.run_id, until=until) for status in taken]
+            runs = [project(store, status.run_id, until, namer) for status in taken]
             state = CellState.PUBLISHED
         except EvidenceError:
             state = CellState.RE_MEASURED
     cell = PublicCell(
         engine=spec.engine,
         profile=spec.profile,
-        spec_digest=spec.spec_digest,
+        spec_digest=namer.digest_of(spec.model, spec.spec_digest),
         state=state,
         launches=len(taken),
         attached=spec.attached,

@@ -467,6 +467,7 @@ def _facts(run: PublicRun, t: Messages) -> tuple[tuple[str, str], ...]:
         (t("certificate"), gauge.certificate_text(run, t)),
         (t("week"), run.week),
         (t("card-spec"), run.spec_digest),
+        *(((t("card-key"), run.pseudonym_key),) if run.pseudonym_key else ()),
     )
     return (*found, (t("card-weights"), run.model.weights_sha256)) if run.model.weights_sha256 else found
 

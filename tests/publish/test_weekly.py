@@ -33,13 +33,14 @@ from lab.report.words import ranking_words
 from lab.run import run_one
 from tests.browser import check_page, needs_browser
 from tests.conftest import CHECKOUT, SMALL_PLAN
+from tests.publish.canaries import page as page_of
 from tests.report.report_examples import level, run, sha
 
 REAL = Pages(
     match=lambda runs, contrasts: build_pages(runs, contrasts=contrasts), front=front_pages, archive=archive_pages
 )
 PAGES = Pages(
-    match=lambda runs, _: {"en/index.html": " ".join(one.run_id for one in runs).encode()},
+    match=lambda runs, _: {"en/index.html": page_of(" ".join(one.run_id for one in runs))},
     front=front_pages,
     archive=archive_pages,
 )
