@@ -269,7 +269,9 @@ def _data_uris(text: str) -> tuple[list[tuple[str, bytes | None]], str]:
             payload = _base64(unquote_to_bytes(encoded).decode("latin-1"))
         if payload or (payload is None and len(encoded) >= SURELY_MEANT):
             found.append((match.group("media").lower(), payload))
-        at = match.end() if payload is None else end
+        if payload is None:
+            rest.append(text[match.end() : end])
+        at = end
     return found, "".join((*rest, text[at:]))
 
 
