@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test test-vllm lab lint fuzz kills conformance clean sample
+.PHONY: help setup report test test-vllm lab lint fuzz bench kills conformance speed clean sample
 
 help: ## say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -50,14 +50,18 @@ lint: setup ## ruff, mypy, import floors, stripped notebooks
 	$(BIN)/nbstripout --verify --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution" $(NOTEBOOKS)
 
 # no news, no update check: nothing calls home
-lab: setup ## open JupyterLab on the notebooks
+lab: setup ## open JupyterLab on the notebooks, the first of them in reading order
 	$(BIN)/lab model fetch $(MODEL)
 	$(BIN)/jupyter lab --notebook-dir . $(if $(filter 0,$(shell id -u)),--allow-root) \
 	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=None \
-	  notebooks/20_collect.ipynb
+	  notebooks/10_fix_columns.ipynb
 
 fuzz: setup ## 100,000 malformed streams, 5,000 of them over sockets; prints the tally
 	$(BIN)/python -m tests.load.fuzz --in-memory 95000 --sockets 5000
+
+bench: setup ## the lab beside aiperf, guidellm and vllm against one server that knows the truth; installs them first
+	$(BIN)/lab model fetch $(MODEL) --as hf
+	$(BIN)/python -m tests.load.peers --install --streams 16,64,256
 
 kills: setup ## kill parts of a running lab at 200 random moments; prints what was left
 	$(BIN)/python -m tests.kills --kills 200
@@ -65,6 +69,9 @@ kills: setup ## kill parts of a running lab at 200 random moments; prints what w
 conformance: setup ## run the tests that check the adapters and write what passed into lab/engines/conformance.json
 	$(BIN)/lab model fetch $(MODEL)
 	$(BIN)/python -m tests.engines.conformance
+
+speed: setup ## publish a week over 10, 100 and 1,000 made-up runs of history; prints seconds and memory, minutes in all
+	$(BIN)/python -m tests.report.speed
 
 clean: ## remove what can be made again; runs/ and reports/ stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 from lab.endpoint import Endpoint
 from lab.engines import adapter_for
@@ -21,6 +19,7 @@ from lab.load.driver import LevelJob, LoadJob, Progress, run_load
 from lab.load.prompts import PATHS
 from lab.metrics.instrument import LIMITS, check_instrument, valid_streams
 from lab.records import Certificate, InstrumentLevel
+from lab.scratch import scratch
 from lab.spec import Rung
 from lab.version import __version__
 
@@ -60,9 +59,9 @@ def calibrate(
         *PROGRAM, "--port", str(port), "--model", MODEL, "--no-prefix-caching",
         "--max-num-seqs", str(max(4096, *streams)),
     )  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="lab-calibrate-") as folder:
+    with scratch("calibrate") as folder:
         launch = Launch(argv, {}, argv)
-        with EngineProcess(adapter_for("reference"), launch, port, Path(folder, "log")) as engine:
+        with EngineProcess(adapter_for("reference"), launch, port, folder / "log") as engine:
             engine.wait_ready()
             rungs = [*(Rung(concurrency=count) for count in sorted(set(streams))), Rung(rate_rps=RATE_RPS)]
             levels = tuple(_measure(engine.endpoint, rung, workers, on_progress) for rung in rungs)

@@ -74,6 +74,23 @@ class ExportForm(StrEnum):
     PARQUET = "parquet"
 
 
+class TrafficKind(StrEnum):
+    """What a file of traffic holds."""
+
+    OPENAI = "openai"
+    SHAREGPT = "sharegpt"
+    MOONCAKE = "mooncake"
+
+
+class MomentUnit(StrEnum):
+    """Unit of moments that count from anywhere."""
+
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+    MICROSECONDS = "us"
+    NANOSECONDS = "ns"
+
+
 class Layout(StrEnum):
     """How weights lie on the disk."""
 
@@ -85,6 +102,19 @@ err = PlainConsole(stderr=True, highlight=False)
 
 RunsDir = Annotated[
     Path | None, typer.Option("--runs-dir", metavar="D", help="Folder of the bundles [default: $LAB_RUNS, else runs/]")
+]
+ModelShapeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model-shape", metavar="F", help="Shape of an imported model: its weights, or YAML like params/shapes.yaml"
+    ),
+]
+MachineOption = Annotated[
+    str | None,
+    typer.Option("--machine", metavar="NAME", help="Accelerator of a file that names none: of params/hardware.yaml"),
+]
+AcceleratorsOption = Annotated[
+    int | None, typer.Option("--accelerators", min=1, metavar="N", help="How many, where the file does not say")
 ]
 DecisionFile = Annotated[
     Path | None,
@@ -139,14 +169,14 @@ def plan(
         table.add_row("quantization", f"weights {q.weights}, activations {q.activations}, KV cache {' / '.join(kv)}")
         table.add_row("context limit", f"{spec.context_limit} tokens")
         w = spec.workload
-        exact = "exactly " if w.exact_output else "up to "
+        exact = "exactly " if w.exact_output and w.content != "trace" else "up to "
         lengths = f"{w.input_tokens} tokens in ({w.shared_prefix_tokens} shared)" if w.input_tokens else w.content
         table.add_row(
             "workload",
             f"{w.name}: {lengths}, {exact}{w.output_tokens} out, {w.requests_per_level} requests {ladder_words(w)}",
         )
         asked = next(run for run in loaded.runs if run.group == group)
-        table.add_row("quality suite", suite_words(load_suite_of(asked)))
+        table.add_row("quality suite", suite_words(load_suite_of(asked, remembered=True)))
         table.add_row("support", "\n".join(support_words(s, known, machine) for s in group.specs))
         table.add_row("varies", group.subject or "nothing: one run")
         table.add_row("runs", "\n".join(f"{s.engine} / {s.profile.name}  {s.spec_digest}" for s in group.specs))
@@ -206,7 +236,10 @@ def report(
     ] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/PLAN]")] = None,
-    facts: Annotated[Path | None, typer.Option("--facts", metavar="F", help="The team's facts: adds the path")] = None,
+    facts: Annotated[
+        list[Path] | None,
+        typer.Option("--facts", metavar="F", help="The team's facts: adds the path; several are merged"),
+    ] = None,
     decision: DecisionFile = None,
     runs_dir: RunsDir = None,
 ) -> None:
@@ -214,13 +247,16 @@ def report(
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.edition import newest_runs, publish_report
+    from lab.showing_damage import note_damaged
 
     if lang not in ("en", "ja", "all"):
         raise LabError(f"--lang is en, ja or all, got '{lang}'")
     store = open_store(runs_dir)
     chosen = tuple(dict.fromkeys(run_ids)) if run_ids else newest_runs(store)
+    if not run_ids:
+        note_damaged(store, err, "left out of this report")
     if not chosen:
-        raise LabError(f"no measured run in {store.root}", "lab run params/harness-check.yaml")
+        raise LabError(f"no whole, measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
@@ -230,13 +266,14 @@ def report(
     if decision and not facts:
         raise LabError("--decision goes with --facts: a decision is walked with what a team states")
     rules = read_rules(facts, decision) if facts else None
-    pages = apart("lab.report.build:build_pages")
+    from lab.explain.hypotheses import judge, read_hypotheses
 
-    pages = apart("lab.report.build:build_pages")
+    pages, claims = apart("lab.report.build:build_pages"), read_hypotheses()
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
-        return {**pages(runs, langs, contrasts, paths), **path_json(paths)}
+        judged = judge(claims, runs, contrasts)
+        return {**pages(runs, langs, contrasts, paths, judged=judged), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
@@ -276,10 +313,12 @@ def gate(
     from lab.evidence import open_store
     from lab.publish.gate import look_through
     from lab.publish.private import facts_of_files, private_facts
+    from lab.showing_damage import note_damaged
 
     store = open_store(runs_dir)
     run_ids = store.run_ids()
     facts = private_facts(store, run_ids, facts_of_files(private or ()))
+    note_damaged(store, err, "what these know is not looked for to the end")
     looked = look_through(paths, facts)
     for finding in looked.findings:
         out.print(f"{finding}", markup=False, soft_wrap=True)
@@ -313,27 +352,23 @@ def publish(
     from lab.params import PARAMS_FOLDER
     from lab.publish.archive import path_of
     from lab.publish.schedule import PUBLISH_FILE, due_week, read_publish_file, wanted_matches
-    from lab.publish.weekly import Pages, only_one, publish_week
-    from lab.report.apart import apart
+    from lab.publish.weekly import only_one, publish_week
+    from lab.report.edition import edition_pages, rules_of
     from lab.showing import describe_edition
+    from lab.showing_damage import note_damaged
 
     file, now = params or PUBLISH_FILE, datetime.now(UTC)
     found = read_publish_file(file)
-    wanted = wanted_matches(found, file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER)
-    target = folder or PARAMS_FOLDER.parent / "reports"
-    build = apart("lab.report.build:build_pages")
-    pages = Pages(
-        match=lambda runs, contrasts: build(runs, contrasts=contrasts),
-        front=apart("lab.report.weekly:front_pages"),
-        archive=apart("lab.report.weekly:archive_pages"),
-    )
+    folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
+    wanted = wanted_matches(found, folder_of_params)
+    pages = edition_pages(rules_of(wanted, folder_of_params))
+    target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
+    note_damaged(store, err, "left out of this edition")
     with only_one(target) as alone:
         if not alone:
             out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
             return
-        done = publish_week(
-            open_store(runs_dir), found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run
-        )
+        done = publish_week(store, found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run)
     describe_edition(done, target, dry_run, out)
     _say_who(target / path_of(done.edition.name), target)
 
@@ -396,7 +431,12 @@ def _langs(lang: str) -> tuple[str, ...]:
 
 @app.command()
 def explain(
-    facts: Annotated[Path, typer.Option("--facts", metavar="F", help="What the team states, per workload")],
+    facts: Annotated[
+        list[Path],
+        typer.Option(
+            "--facts", metavar="F", help="What the team states, per workload; again for what lab traffic wrote"
+        ),
+    ],
     run_ids: Annotated[
         list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: the runs that the facts name")
     ] = None,
@@ -409,12 +449,15 @@ def explain(
 ) -> None:
     """Print, for each workload, the path through the decision in words, and what would change it."""
     from lab.explain.flips import explain as walk_all
+    from lab.explain.merging import measured_alone
     from lab.explain.public import of_store, read_public
     from lab.report.messages import messages
     from lab.report.path import read_rules, text_lines
 
     t = messages(lang)
     rules = read_rules(facts, decision)
+    for name in measured_alone(rules[1]) if len(facts) > 1 else ():
+        err.print(f"note: of workload {name} only measured facts are given: nobody states anything under this name")
     named = tuple(run_id for one in rules[1].workloads.values() for run_id in one.run_ids)
     wanted = tuple(dict.fromkeys(run_ids or named))
     if evidence is not None:
@@ -428,6 +471,63 @@ def explain(
     for one in walk_all(*rules, runs, contrasts):
         for line in text_lines(one, t):
             print(line)
+
+
+@app.command("hypotheses")
+def judge_hypotheses(
+    run_ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN_ID]...", help="Without any: the claims, and what would test them"),
+    ] = None,
+    plan: Annotated[
+        str | None, typer.Option("--plan", metavar="NAME", help="Write the plan that tests this claim instead")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="With --plan: a file of params/models/, your own model")
+    ] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="With --plan: the engine it is tested on")] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="With --plan: launch profile that the setting is put into")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="With --plan: fresh launches of every run")] = 3,
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="F", help="With --plan [default: params/claim-NAME.yaml]")
+    ] = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja")] = "en",
+    evidence: Annotated[
+        Path | None, typer.Option("--evidence", metavar="D", help="Read public evidence, reports/…/evidence, not runs")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """The source texts' claims as hypotheses: claimed, condition, measured here; a verdict only from real-gpu runs."""
+    from lab.explain.hypotheses import judge, pick, read_hypotheses
+    from lab.explain.public import of_store, read_public
+    from lab.report.hypotheses import claims_table, hypotheses_table
+    from lab.report.messages import messages
+    from lab.showing import describe_grid
+
+    t, known = messages(lang), read_hypotheses()
+    if plan is not None:
+        from lab.explain.hypotheses import write_plan
+        from lab.params import PARAMS_FOLDER, shown
+
+        if model is None:
+            raise LabError("--plan needs --model, a file of params/models/", "lab hypotheses --plan NAME --model MODEL")
+        target = path or PARAMS_FOLDER / f"claim-{plan}.yaml"
+        write_plan(target, pick(plan, known), model, engine, profile, repeats=repeats)
+        out.print(f"{shown(target)}. Next: answer its question, then lab plan {shown(target)}", soft_wrap=True)
+        return
+    wanted = tuple(dict.fromkeys(run_ids or ()))
+    if not wanted and evidence is None:
+        describe_grid(claims_table(known, t), out)
+        return
+    if evidence is not None:
+        found = read_public(evidence, wanted)
+    else:
+        from lab.evidence import open_store
+
+        found = of_store(open_store(runs_dir), wanted)
+    describe_grid(hypotheses_table(judge(known, *found), t, links=False), out)
 
 
 @app.command()
@@ -444,13 +544,14 @@ def runs(runs_dir: RunsDir = None) -> None:
         except EvidenceError as problem:
             table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
             continue
-        damage = store.verify(run_id) if status.ended_at else ()
-        note = f"damaged: {damage[0]}" if damage else (status.reason or "").partition("\n")[0][:60]
+        damage = store.damage(run_id)
+        note = damage[0] if damage else (status.reason or "").partition("\n")[0][:60]
         if status.replaces:
             note = f"replaces {status.replaces} {note}"
+        note = "; ".join(filter(None, (note, status.clock_note)))
         table.add_row(
             run_id,
-            status.state,
+            "damaged" if damage else status.state,
             spec.table,
             escape(f"{spec.engine} / {spec.profile.name}"),
             status.plan,
@@ -466,9 +567,8 @@ def runs(runs_dir: RunsDir = None) -> None:
         except EvidenceError as problem:
             table.add_row(run_id, "damaged", "", "", "", "", escape(problem.what))
             continue
-        damage = store.verify(run_id)
         when = f"{record.imported_at:%Y-%m-%d %H:%M:%S}"
-        note = f"damaged: {damage[0]}" if damage else f"imported then; {record.source.tool} {record.source.file}"
+        note = f"imported then; {record.source.tool} {record.source.file}"
         table.add_row(run_id, "imported", "", escape(short_words(record).partition(" (")[0]), "", when, escape(note))
     if not table.row_count:
         out.print(f"no runs in {store.root}. Next: lab run params/harness-check.yaml", soft_wrap=True)
@@ -477,28 +577,64 @@ def runs(runs_dir: RunsDir = None) -> None:
 
 
 @app.command()
-def show(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: RunsDir = None) -> None:
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
+    shape: ModelShapeOption = None,
+    machine: MachineOption = None,
+    accelerators: AcceleratorsOption = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja: the language of an imported record")] = "en",
+    runs_dir: RunsDir = None,
+) -> None:
     """Show one run: what was meant, what happened, what it gave."""
     from lab.evidence import open_store
     from lab.showing import describe_run
+    from lab.showing_damage import describe_rest
 
+    if lang not in ("en", "ja"):
+        raise LabError(f"--lang is en or ja, got '{lang}'")
     store = open_store(runs_dir)
     if store.is_imported(run_id):
         from lab.imports import read_imported
+        from lab.imports.ceilings import Tables, declare, imported_ceilings
         from lab.showing_imported import describe_imported
 
-        describe_imported(read_imported(store, run_id), store.verify(run_id), out)
+        declared = declare(shape, machine, accelerators, one_record=True)
+        record = read_imported(store, run_id)
+        if machine is not None and record.machine.name is not None:
+            raise LabError(f"the file names its machine, {record.machine.name}; --machine is for files that name none")
+        bounds = imported_ceilings(record, declared, Tables())
+        describe_imported(record, bounds, store.verify(run_id), lang, out)
         return
+    if lang != "en" or (shape, machine, accelerators) != (None, None, None):
+        raise LabError(
+            f"{run_id} was measured here: its machine and weights are recorded, and it is shown in English",
+            f"lab show {run_id}, or lab report {run_id} for a page in both languages",
+        )
+    if store.damage(run_id):
+        describe_rest(store, run_id, out)
     describe_run(store, run_id, out)
 
 
 @app.command()
-def verify(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: RunsDir = None) -> None:
-    """Check a bundle against its manifest, file by file."""
+def verify(
+    run_id: Annotated[str | None, typer.Argument(metavar="[RUN_ID]")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Check every bundle, imported ones too")] = False,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Check bundles against their manifests, file by file; name what is damaged, and how.
+
+    Exit code 0: nothing is damaged; 2: something is, or the question could not be asked.
+    """
     from lab.errors import EvidenceDamaged
     from lab.evidence import open_store
+    from lab.showing_damage import describe_all
 
     store = open_store(runs_dir)
+    if everything == (run_id is not None):
+        raise LabError("name a run, or --all for every one", "lab verify --all")
+    if run_id is None:
+        describe_all(store, out)
+        return
     problems = store.verify(run_id)
     if problems:
         raise EvidenceDamaged(
@@ -606,11 +742,15 @@ def imported_page(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: every record")] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/imported]")] = None,
+    shape: ModelShapeOption = None,
+    machine: MachineOption = None,
+    accelerators: AcceleratorsOption = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Build the page of imported records: source, licence, use, and why they do not stand side by side."""
     from lab.evidence import open_store
     from lab.imports import all_imported
+    from lab.imports.ceilings import declare
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.imported import publish_imports
     from lab.report.imported import build_imported
@@ -623,7 +763,8 @@ def imported_page(
         raise LabError(f"no imported record in {store.root}", "lab import KIND PATH")
     langs = ("en", "ja") if lang == "all" else (lang,)
     target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
-    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs)):
+    declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
+    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs), declared):
         out.print(shown(path), soft_wrap=True)
 
 
@@ -688,6 +829,100 @@ def metrics(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: 
 
 
 @app.command()
+def traffic(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Request bodies, ShareGPT or a Mooncake trace; .gz too")],
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer", metavar="T", help="tokenizer.json, GGUF file, or URL of an engine; none: characters"
+        ),
+    ] = None,
+    as_: Annotated[
+        TrafficKind | None, typer.Option("--as", help="What the file holds [default: what it looks like]")
+    ] = None,
+    facts: Annotated[
+        Path | None, typer.Option("--facts", metavar="OUT", help="Write what it answers as a facts file")
+    ] = None,
+    workload: Annotated[
+        Path | None,
+        typer.Option("--workload", metavar="OUT", help="Write a workload of the same shape, without a word"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="The workload's name in the facts [default: the one of --workload]")
+    ] = None,
+    requests: Annotated[int, typer.Option("--requests", min=16, max=100_000, help="Requests of the workload")] = 512,
+    output_len: Annotated[
+        int | None, typer.Option("--output-len", min=1, help="Tokens of an answer where the file has none")
+    ] = None,
+    endpoint: Annotated[str, typer.Option("--endpoint", help="Of the workload: chat or completions")] = "chat",
+    block_size: Annotated[int | None, typer.Option("--block-size", min=1, help="Tokens of a block of a trace")] = None,
+    time_unit: Annotated[
+        MomentUnit | None, typer.Option("--time-unit", help="Unit of moments that count from anywhere")
+    ] = None,
+    decision: DecisionFile = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja")] = "en",
+    json_path: Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Write the shape as JSON")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the draw and of the workload")] = 1,
+) -> None:
+    """Measure the shape of your own traffic, and write it as facts and as a workload, without a word of it."""
+    from datetime import UTC, datetime
+
+    from lab.evidence import write_atomically
+    from lab.explain.counted import answers, facts_yaml
+    from lab.explain.decision import DECISION, read_decision
+    from lab.own_traffic import tokenizer_of, write_workload
+    from lab.params import shown
+    from lab.progress import TrafficProgress
+    from lab.report.messages import messages
+    from lab.report.traffic import answer_lines, shape_lines, written_lines
+    from lab.traffic.reading import measure
+
+    t, rules, called = messages(lang), read_decision(decision or DECISION), _workload_name(name, workload)
+    if endpoint not in ("chat", "completions"):
+        raise LabError(f"--endpoint is chat or completions, got '{endpoint}'")
+    for path in (facts, workload, json_path):
+        _require_folder(path, "the file to write")
+    encode_all = None if tokenizer is None else tokenizer_of(tokenizer)
+    with TrafficProgress(err) as progress:
+        measured = measure(
+            file,
+            encode_all=encode_all,
+            kind=as_.value if as_ else None,
+            block_tokens=block_size,
+            time_unit=time_unit.value if time_unit else None,
+            most_requests=requests,
+            output_tokens=output_len,
+            seed=seed,
+            on_progress=progress.show,
+        )
+    found = answers(measured.shape, rules)
+    for line in (*shape_lines(measured.shape, t), "", *answer_lines(found, t)):
+        out.print(line, markup=False, soft_wrap=True)
+    if json_path is not None:
+        write_atomically(json_path, measured.shape.model_dump_json(indent=1).encode() + b"\n")
+    if facts is not None:
+        day = datetime.now(UTC).date().isoformat()
+        write_atomically(facts, facts_yaml(found, called, day).encode())
+    written = None if workload is None else write_workload(measured, workload, endpoint=endpoint, seed=seed)
+    names = tuple(shown(path) for path in written or ())
+    for line in written_lines(measured, names, None if facts is None else shown(facts), t):
+        out.print(line, markup=False, soft_wrap=True)
+
+
+def _workload_name(name: str | None, workload: Path | None) -> str:
+    """The name of a workload in a facts file; never one of the traffic file."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from lab.spec import Name
+
+    called = name or (workload.stem if workload else "own-traffic")
+    try:
+        return TypeAdapter(Name).validate_python(called)
+    except ValidationError:
+        raise LabError(f"a workload's name is letters, digits and . _ + -, got '{called[:80]}'", "say --name") from None
+
+
+@app.command()
 def calibrate(
     streams: Annotated[str, typer.Option("--streams", help="Rungs of the ladder")] = "1,16,64,256,1024",
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Load processes")] = 1,
@@ -723,6 +958,10 @@ def calibrate(
 def bench(
     url: Annotated[str, typer.Argument(metavar="URL", help="An OpenAI-compatible server, with or without /v1")],
     model: Annotated[str, typer.Option("--model", help="Model name the server knows")],
+    context: typer.Context,
+    workload: Annotated[
+        Path | None, typer.Option("--workload", metavar="F", help="A workload file: it decides the whole load")
+    ] = None,
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", min=1, help="Requests in flight [default: 1]")
     ] = None,
@@ -764,6 +1003,8 @@ def bench(
     from lab.progress import BenchProgress
     from lab.showing import describe_bench
 
+    if workload is not None:
+        _alone(context, "--workload", _LOAD_OPTIONS)
     open_loop = rate is not None or arrival is not None
     if rate is not None and concurrency is not None:
         raise LabError("--rate drives an open loop and --concurrency a closed one; give one of them")
@@ -779,7 +1020,8 @@ def bench(
     asked = ask_for(
         url,
         model=model,
-        workload={
+        workload=workload
+        or {
             **rungs,
             "endpoint": endpoint,
             "input_tokens": input_len,
@@ -817,6 +1059,21 @@ def bench(
         raise LabError(f"no request succeeded; {result.first_error}", hint)
 
 
+_LOAD_OPTIONS = (
+    "concurrency", "ladder", "rate", "arrival", "requests", "duration_s", "input_len", "output_len", "shared_prefix",
+    "endpoint", "exact", "slo", "warmup", "timeout_s", "workers", "seed",
+)  # fmt: skip
+"""Parameters of `bench` that a workload file decides."""
+
+
+def _alone(context: typer.Context, option: str, others: Sequence[str]) -> None:
+    """Refuse an option beside others that say the same."""
+    given = [name for name in others if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
+    if given:
+        words = ", ".join(parameter.opts[0] for parameter in context.command.params if parameter.name in given)
+        raise LabError(f"{option} decides the whole load; leave {words} out", f"or write it into the file of {option}")
+
+
 N = TypeVar("N", int, float)
 
 
@@ -843,16 +1100,16 @@ def _slo(words: str | None) -> dict[str, float] | None:
     return limits
 
 
-def _require_folder(path: Path | None) -> None:
-    """Refuse a --json that could not be written, before anything is measured."""
+def _require_folder(path: Path | None, option: str = "--json") -> None:
+    """Refuse a file that could not be written, before anything is measured."""
     if path is None:
         return
     if not path.parent.is_dir():
-        raise LabError(f"{path.parent} does not exist; --json needs a folder that does")
+        raise LabError(f"{path.parent} does not exist; {option} needs a folder that does")
     if path.is_dir() or (path.exists() and not path.is_file()) or not path.name:
-        raise LabError(f"'{path}' is not a file that could be written; --json names a file")
+        raise LabError(f"'{path}' is not a file that could be written; {option} names a file")
     if not os.access(path.parent, os.W_OK) or not os.access(path.parent.resolve(), os.W_OK):
-        raise LabError(f"{path.parent} cannot be written; --json needs a folder that can")
+        raise LabError(f"{path.parent} cannot be written; {option} needs a folder that can")
 
 
 def _where(runs_dir: Path | None) -> str:

@@ -18,6 +18,7 @@
     │   ├── RunNotFound         no bundle has this run_id
     │   ├── EvidenceDamaged     a file is missing or its digest differs
     │   └── ImportRefused       somebody else's file is not what it was said to be, or cannot be read
+    ├── TrafficError            a file of traffic cannot be read, or holds something else
     ├── QualityError            a quality suite is malformed or could not be run
     │   └── NotLocked           its data come from a hub and were never fetched
     └── LeakFound               something identifying would have been published
@@ -28,6 +29,7 @@ Every error carries what happened, and where there is one, the next command to r
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
@@ -122,6 +124,10 @@ class ImportRefused(EvidenceError):
     """A file of another tool cannot be read, or is not what it was said to be; nothing was imported."""
 
 
+class TrafficError(LabError):
+    """A file of traffic cannot be read, or holds something else; the sentence repeats nothing of it."""
+
+
 class QualityError(LabError):
     """A quality suite is malformed or could not be run."""
 
@@ -140,3 +146,17 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     matches = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     begun = [candidate for candidate in words if word and candidate.startswith(word)]
     return matches[0] if matches else begun[0] if len(begun) == 1 else None
+
+
+def storage_step(problem: OSError, where: str) -> str:
+    """What to do about a disk that refuses.
+
+    Args:
+        problem: as the system said it.
+        where: the folder, or the variable that names it.
+    """
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"make room where {where} lies (df -h), then run the command again; what was finished is kept"
+    if problem.errno == errno.EFBIG:
+        return "raise the limit of file sizes (ulimit -f), then run the command again; what was finished is kept"
+    return f"make {where} a folder that exists and can be written, then run the command again"

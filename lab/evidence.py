@@ -23,6 +23,8 @@
         notebook.ipynb       the notebook as it was executed
         manifest.json        sha256 of every other file; its presence seals the bundle
 
+    runs/.open/<run_id>      held by the process that measures, as long as it lives; gone when the bundle is sealed
+
 A file that does not apply is not there. Nothing is changed after the seal. What others measured is kept beside these in
 bundles of another kind, see `lab.imports`: they have no spec and no status, and no method here takes them for a run.
 """
@@ -30,27 +32,32 @@ bundles of another kind, see `lab.imports`: they have no spec and no status, and
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
 import secrets
-import tempfile
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from lab import clock
 from lab.environment import Environment
-from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest
+from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound, nearest, storage_step
 from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.engine_series import engine_series
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
 from lab.metrics.launches import tally
@@ -65,6 +72,7 @@ from lab.records import (
     Certificate,
     Effective,
     Emission,
+    EngineSeries,
     EngineUse,
     GpuSample,
     GpuUse,
@@ -82,12 +90,18 @@ from lab.records import (
     RunState,
     Sample,
 )
+from lab.scratch import hold, is_held
+from lab.scratch import write_atomically as write_atomically
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
 from lab.support import Verdict
 from lab.version import __version__
 from lab.weights import sha256_of
 
 SCHEMA_VERSION = 1
+DONE = "done"
+"""The step of a run that has been measured to its end."""
+OPEN = ".open"
+"""Folder of the files that living processes hold."""
 IMPORTED = "imported.json"
 """The file that makes a bundle one of somebody else's measurement."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
@@ -112,6 +126,17 @@ class Status(Frozen):
     """When that process was created, seconds since the epoch: a process id alone may be somebody else's."""
     started_at: datetime
     ended_at: datetime | None = None
+    """None: it has not ended, or nobody saw it end."""
+    started_s: float | None = None
+    """Start on the clock nobody sets, seconds since the machine started; None: written by an earlier lab."""
+    duration_s: float | None = None
+    """From start to end on that clock."""
+    clock_moved_s: float | None = None
+    """How far the wall clock was set while it ran; negative: back. None: it was not."""
+    clock_behind_s: float | None = None
+    """How far the wall clock was, at the start, behind a moment this store already knew; None: it was not."""
+    follows: RunId | None = None
+    """Where the clock was behind: the run it came after."""
     plan: Name
     plan_digest: str
     match_id: str
@@ -122,6 +147,27 @@ class Status(Frozen):
     replaces: RunId | None = None
     """The interrupted or failed run this one repeats."""
     lab_version: str
+
+    @property
+    def unsure(self) -> timedelta:
+        """How far its times may be off, because the clock was set."""
+        moved, behind = abs(self.clock_moved_s or 0.0), self.clock_behind_s or 0.0
+        if self.ended_at is not None and self.clock_moved_s is None:
+            moved = max((self.started_at - self.ended_at).total_seconds(), 0.0)
+        return timedelta(seconds=max(moved, behind))
+
+    @property
+    def clock_note(self) -> str | None:
+        """What is to be said of its times; None when they are as they should be."""
+        said = []
+        if self.clock_behind_s is not None:
+            said.append(f"the clock had gone back by {self.clock_behind_s:.0f} s before it started")
+        if self.clock_moved_s is not None:
+            where = "back" if self.clock_moved_s < 0 else "forward"
+            said.append(f"the clock was set {where} by {abs(self.clock_moved_s):.0f} s while it ran")
+        elif self.ended_at is not None and self.ended_at < self.started_at:
+            said.append("it ended before it started: the clock was set back while it ran")
+        return "; ".join(said) or None
 
 
 class LaunchRecord(Frozen):
@@ -201,6 +247,16 @@ class Manifest(Frozen):
     lab_version: str
     files: dict[str, Sha256]
     """File name to SHA-256; every file of the bundle besides the manifest."""
+    sizes: dict[str, int] = Field(default_factory=dict)
+    """File name to bytes; empty in a bundle of an earlier lab."""
+    own_sha256: Sha256 | None = None
+    """Of this file, with this value as `UNSIGNED`; None in a bundle of an earlier lab."""
+
+
+UNSEALED = frozenset({RunState.RUNNING, RunState.INTERRUPTED})
+"""States of a run whose bundle may lack its manifest."""
+UNSIGNED = "0" * 64
+"""Stands where a manifest's own digest goes while that is computed."""
 
 
 class RunRecord(Frozen):
@@ -217,6 +273,8 @@ class RunRecord(Frozen):
     host_use: HostUse | None
     gpu_use: GpuUse | None
     engine_use: EngineUse | None
+    engine_series: EngineSeries | None
+    """What its counters said over time; None: it exposes none of them."""
     ceilings: RunCeilings | None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
     not_supported: Name | None
@@ -250,6 +308,8 @@ class EvidenceStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._held: dict[str, int] = {}
+        """Open bundles of this process, and the handle that holds each."""
 
     # writing
 
@@ -270,33 +330,71 @@ class EvidenceStore:
             EvidenceError: the folder cannot be written.
         """
         run_id = new_run_id()
+        self._make(run_id)
+        process = psutil.Process()
+        now = clock.now()
+        behind_s, follows = self._clock_behind(now)
+        try:
+            self._hold(run_id)
+            self.write(run_id, "spec.json", spec)
+            self.write(
+                run_id,
+                "status.json",
+                Status(
+                    run_id=run_id,
+                    state=RunState.RUNNING,
+                    step="open",
+                    pid=process.pid,
+                    pid_started=process.create_time(),
+                    started_at=now,
+                    started_s=clock.since_start_s(),
+                    clock_behind_s=behind_s,
+                    follows=follows,
+                    plan=plan,
+                    plan_digest=plan_digest,
+                    match_id=match_id,
+                    varied=varied,
+                    repeat=repeat,
+                    replaces=replaces,
+                    lab_version=__version__,
+                ),
+            )
+        except BaseException:
+            self._let_go(run_id)
+            shutil.rmtree(self.root / run_id, ignore_errors=True)  # nothing was measured: no half of a bundle stays
+            raise
+        return run_id
+
+    def _make(self, run_id: str) -> None:
+        """The folder of a new bundle. Raises EvidenceError."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             (self.root / run_id).mkdir()
         except OSError as problem:
-            raise EvidenceError(f"no bundle can be made in {self.root}: {problem.strerror}") from None
-        process = psutil.Process()
-        self.write(run_id, "spec.json", spec)
-        self.write(
-            run_id,
-            "status.json",
-            Status(
-                run_id=run_id,
-                state=RunState.RUNNING,
-                step="open",
-                pid=process.pid,
-                pid_started=process.create_time(),
-                started_at=datetime.now(UTC),
-                plan=plan,
-                plan_digest=plan_digest,
-                match_id=match_id,
-                varied=varied,
-                repeat=repeat,
-                replaces=replaces,
-                lab_version=__version__,
-            ),
-        )
-        return run_id
+            raise EvidenceError(
+                f"no bundle can be made in {self.root}: {problem.strerror}", storage_step(problem, str(self.root))
+            ) from None
+
+    def _hold(self, run_id: str) -> None:
+        """Hold a bundle as long as this process lives: that is what makes it `running`."""
+        place = self.root / OPEN
+        try:
+            place.mkdir(exist_ok=True)
+            self._held[run_id] = hold(place / run_id)
+        except OSError:  # a disk that knows no locks: then the process id has to do
+            (place / run_id).unlink(missing_ok=True)
+
+    def _let_go(self, run_id: str) -> None:
+        with contextlib.suppress(OSError):
+            (self.root / OPEN / run_id).unlink(missing_ok=True)
+        if (handle := self._held.pop(run_id, None)) is not None:
+            os.close(handle)
+
+    def _clock_behind(self, now: datetime) -> tuple[float | None, str | None]:
+        """How far the clock is behind what this store knows, and the run after which a new one comes then."""
+        known = [moment for run_id in self.run_ids() for moment in _moments(self.root / run_id)]
+        behind_s = (max(known, default=now) - now).total_seconds()
+        return (round(behind_s, 3), self.run_ids()[-1]) if behind_s > clock.MOVED_S else (None, None)
 
     def path(self, run_id: str) -> Path:
         """The folder of a bundle.
@@ -328,7 +426,9 @@ class EvidenceStore:
         try:
             write_atomically(folder / name, payload)
         except OSError as problem:
-            raise EvidenceError(f"{name} of {run_id} could not be written: {problem.strerror}") from None
+            raise EvidenceError(
+                f"{name} of {run_id} could not be written: {problem.strerror}", storage_step(problem, str(self.root))
+            ) from None
 
     def write_requests(self, run_id: str, records: Sequence[RequestRecord]) -> None:
         """Write requests.parquet: one row a request, arrivals and kinds as lists."""
@@ -356,8 +456,45 @@ class EvidenceStore:
 
     def seal(self, run_id: str, state: RunState, reason: str | None = None) -> None:
         """End a run: write its final status, then the manifest. A sealed bundle never changes."""
-        self.update(run_id, state=state, reason=reason, ended_at=datetime.now(UTC))
+        status, now = self.status(run_id), clock.now()
+        moved_s = duration_s = None
+        if status.started_s is not None:
+            now_s = clock.since_start_s()
+            duration_s = round(now_s - status.started_s, 3)
+            moved_s = clock.moved_s(status.started_at, status.started_s, now, now_s)
+        self.update(run_id, state=state, reason=reason, ended_at=now, duration_s=duration_s, clock_moved_s=moved_s)
         self._write_manifest(run_id)
+        self._let_go(run_id)
+
+    def settle(self) -> tuple[str, ...]:
+        """Seal what dead processes left open, and remove what they had half written.
+
+        A run that had been measured to its end is measured; any other is interrupted. Nothing that lives is touched.
+
+        Returns:
+            The runs that were sealed.
+        """
+        settled = []
+        for run_id in self.run_ids():
+            with contextlib.suppress(EvidenceError, OSError):
+                held = self.root / OPEN / run_id
+                if self.is_sealed(run_id) and not held.exists():
+                    continue
+                status = self.status(run_id)
+                if status.state is RunState.RUNNING or self.damage(run_id):
+                    continue
+                held.parent.mkdir(exist_ok=True)
+                self._held[run_id] = hold(held)  # refused when another lab does the same
+                try:
+                    if not self.is_sealed(run_id):
+                        done = status.step == DONE and status.ended_at is not None
+                        changes = {"state": RunState.MEASURED, "reason": None} if done else {}
+                        self.write(run_id, "status.json", status.model_copy(update=changes))
+                        self._write_manifest(run_id)
+                        settled.append(run_id)
+                finally:
+                    self._let_go(run_id)
+        return tuple(settled)
 
     def keep_imported(self, run_id: str, record: BaseModel, source: bytes) -> None:
         """Write and seal a bundle of somebody else's measurement: what its file says, and the file.
@@ -365,21 +502,30 @@ class EvidenceStore:
         Raises:
             EvidenceError: the disk refuses.
         """
+        self._make(run_id)
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            (self.root / run_id).mkdir()
-        except OSError as problem:
-            raise EvidenceError(f"no bundle can be made in {self.root}: {problem.strerror}") from None
-        self.write(run_id, "source.json", source)
-        self.write(run_id, IMPORTED, record)
-        self._write_manifest(run_id)
+            self.write(run_id, "source.json", source)
+            self.write(run_id, IMPORTED, record)
+            self._write_manifest(run_id)
+        except BaseException:
+            shutil.rmtree(self.root / run_id, ignore_errors=True)  # an import is whole or not there
+            raise
 
     def _write_manifest(self, run_id: str) -> None:
         folder = self.path(run_id)
         for leftover in folder.glob(".*.tmp"):
             leftover.unlink(missing_ok=True)
-        files = {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file()}
-        self.write(run_id, "manifest.json", Manifest(run_id=run_id, lab_version=__version__, files=files))
+        there = [path for path in sorted(folder.iterdir()) if path.is_file()]
+        manifest = Manifest(
+            run_id=run_id,
+            lab_version=__version__,
+            files={path.name: sha256_of(path) for path in there},
+            sizes={path.name: path.stat().st_size for path in there},
+            own_sha256=UNSIGNED,
+        )
+        unsigned = manifest.model_dump_json(indent=1).encode() + b"\n"
+        own = hashlib.sha256(unsigned).hexdigest().encode()
+        self.write(run_id, "manifest.json", unsigned.replace(UNSIGNED.encode(), own))
 
     def keep_certificate(self, environment: Environment, certificate: Certificate) -> Path:
         """Keep a certificate for runs on this machine; it replaces an older one. Raises EvidenceError."""
@@ -388,7 +534,9 @@ class EvidenceStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, certificate.model_dump_json(indent=1).encode() + b"\n")
         except OSError as problem:
-            raise EvidenceError(f"{path} could not be written: {problem.strerror}") from None
+            raise EvidenceError(
+                f"{path} could not be written: {problem.strerror}", storage_step(problem, str(self.root))
+            ) from None
         return path
 
     # reading
@@ -399,7 +547,7 @@ class EvidenceStore:
 
     def run_ids(self) -> tuple[str, ...]:
         """Every run that was measured with the lab, oldest first."""
-        return tuple(folder.name for folder in sorted(self._folders(imported=False), key=_started))
+        return _in_order(self._folders(imported=False))
 
     def imported_ids(self) -> tuple[str, ...]:
         """Every imported record, in the order of their names."""
@@ -432,11 +580,21 @@ class EvidenceStore:
         """
         self._refuse_imported(run_id)
         status = self._read(self.path(run_id) / "status.json", Status)
-        if status.state is RunState.RUNNING and not _lives(status.pid, status.pid_started):
-            return status.model_copy(
-                update={"state": RunState.INTERRUPTED, "reason": f"its process ended during '{status.step}'"}
-            )
+        if status.state is RunState.RUNNING and not self._is_running(status):
+            words = f"its process ended during '{status.step}'"
+            if status.step == DONE:
+                words = (
+                    "measured to its end, but its process ended before the bundle was sealed; the next lab run seals it"
+                )
+            return status.model_copy(update={"state": RunState.INTERRUPTED, "reason": words})
         return status
+
+    def _is_running(self, status: Status) -> bool:
+        """Whether a living process holds the bundle; without locks, whether the process that made it lives."""
+        if status.run_id in self._held:
+            return True
+        held = is_held(self.root / OPEN / status.run_id)
+        return _lives(status.pid, status.pid_started) if held is None else held
 
     def spec(self, run_id: str) -> RunSpec:
         """What a run was meant to be. Raises EvidenceError for an imported record: it has none."""
@@ -455,6 +613,11 @@ class EvidenceStore:
         """Raw records of a run, warm-up included; empty when there is no load in the bundle."""
         return self._rows(run_id, "requests.parquet", RequestRecord)
 
+    def words(self, run_id: str) -> tuple[tuple[str, str | None, str | None], ...]:
+        """Answer, error and item of every request of a run, and nothing else of it: what must not get out."""
+        rows = self._table(run_id, "requests.parquet", ["text", "error", "item"])
+        return () if rows is None else tuple((row["text"], row["error"], row["item"]) for row in rows.to_pylist())
+
     def samples(self, run_id: str) -> tuple[QualityItem, ...]:
         """Answers to the quality suite, item by item; empty when none was asked."""
         path = self.path(run_id) / "samples.jsonl"
@@ -469,8 +632,9 @@ class EvidenceStore:
         """A whole bundle; every level computed from its raw records.
 
         Raises:
-            RunNotFound, EvidenceDamaged.
+            RunNotFound, EvidenceDamaged: also where only one file has changed; nothing else in it is trusted then.
         """
+        self.require_whole(run_id)
         folder, spec = self.path(run_id), self.spec(run_id)
         records, schemas = self.requests(run_id), self._schemas(run_id)
         certificate = self._optional(folder / "certificate.json", Certificate)
@@ -483,14 +647,17 @@ class EvidenceStore:
             host=self._rows(run_id, "host.parquet", HostSample),
             gpu=self._rows(run_id, "gpu.parquet", GpuSample),
         )
+        begin_s = min((record.send_s for record in records if not record.warmup), default=0.0)
         levels = tuple(
-            _level(spec, rung, of_level, schemas, certificate, around)
+            _level(spec, rung, of_level, schemas, certificate, around, begin_s)
             for level, rung in enumerate(spec.workload.rungs)
             if (of_level := [record for record in records if record.level == level])
         )
+        names = load.metric_names if load else {}
+        scraped = self._scraped(run_id, names)
         uses = (
             gpu_use(around.gpu),
-            engine_use(self._rows(run_id, "server_metrics.parquet", Sample), load.metric_names if load else {}),
+            engine_use(scraped, names),
         )
         hosts = host_use(
             around.host,
@@ -515,6 +682,7 @@ class EvidenceStore:
             host_use=hosts,
             gpu_use=uses[0],
             engine_use=uses[1],
+            engine_series=engine_series(scraped, names, _begins(levels, around.zero_s + begin_s)),
             ceilings=ceilings,
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
@@ -548,6 +716,8 @@ class EvidenceStore:
                 status = self.status(other)
                 if status.plan_digest != plan_digest or self.spec(other).spec_digest != spec_digest:
                     continue
+                if self.damage(other):
+                    continue
                 if until is not None and status.started_at > until:
                     continue
                 preparation = self._optional(self.path(other) / "preparation.json", Preparation)
@@ -562,27 +732,63 @@ class EvidenceStore:
 
         A bundle that is not sealed is not whole: it has nothing to be checked against.
         """
+        problems = self.damage(run_id)
+        if problems or self.is_sealed(run_id):
+            return problems
+        if self.is_imported(run_id):
+            return ("not sealed: it was not imported to its end",)
+        return (f"not sealed: the run is {self.status(run_id).state}",)
+
+    def is_sealed(self, run_id: str) -> bool:
+        """Whether a bundle has a manifest. Raises RunNotFound."""
+        return (self.path(run_id) / "manifest.json").exists()
+
+    def damage(self, run_id: str) -> tuple[str, ...]:
+        """What has changed in a sealed bundle since it was sealed, file by file; empty when nothing has.
+
+        Of a bundle that is not sealed only the files that say what it is are tried.
+        """
         folder = self.path(run_id)
-        manifest_path = folder / "manifest.json"
-        if not manifest_path.exists():
-            if self.is_imported(run_id):
-                return ("not sealed: it was not imported to its end",)
-            return (f"not sealed: the run is {self.status(run_id).state}",)
+        if not self.is_sealed(run_id):
+            try:
+                ended = self.is_imported(run_id) or self.status(run_id).state not in UNSEALED
+                if not self.is_imported(run_id):
+                    self.spec(run_id)
+            except EvidenceDamaged as problem:
+                return (problem.what,)
+            # whoever is killed while sealing leaves the file that it held; whoever has sealed does not
+            return ("manifest.json: missing",) if ended and not (self.root / OPEN / run_id).exists() else ()
         try:
-            manifest = self._read(manifest_path, Manifest)
-        except EvidenceDamaged as problem:
-            return (problem.what,)
+            payload = (folder / "manifest.json").read_bytes()
+            manifest = Manifest.model_validate_json(payload)
+        except (OSError, ValidationError) as problem:
+            return (f"manifest.json: cannot be read: {_first(problem)}",)
+        own = manifest.own_sha256
+        if own is not None:
+            got = hashlib.sha256(payload.replace(own.encode(), UNSIGNED.encode())).hexdigest()
+            if got != own:
+                return (f"manifest.json: changed: expected sha256 {own[:12]}…, got {got[:12]}…",)
+        problems = [] if manifest.run_id == run_id else [f"manifest.json: it belongs to {manifest.run_id}"]
         there = {path.name for path in folder.iterdir()} - {"manifest.json"}
-        problems = [f"{name}: missing" for name in sorted(set(manifest.files) - there)]
-        problems += [f"{name}: not in the manifest" for name in sorted(there - set(manifest.files))]
         problems += [
-            f"{name}: its digest differs from the manifest"
+            words
             for name, expected in sorted(manifest.files.items())
-            if name in there and _digest_of(folder / name) != expected
+            if (words := _difference(folder / name, expected, manifest.sizes.get(name))) is not None
         ]
-        if manifest.run_id != run_id:
-            problems.append(f"manifest.json: it belongs to {manifest.run_id}")
+        problems += [f"{name}: added: not in the manifest" for name in sorted(there - set(manifest.files))]
         return tuple(problems)
+
+    def require_whole(self, run_id: str) -> None:
+        """Refuse a bundle that has changed since it was sealed.
+
+        Raises:
+            EvidenceDamaged: it has; the sentence says where.
+        """
+        if problems := self.damage(run_id):
+            raise EvidenceDamaged(
+                f"{run_id} is damaged, so nothing in it is used:\n" + "\n".join(f"  {one}" for one in problems),
+                f"lab verify {run_id}",
+            )
 
     def find(self, spec_digest: str, *, plan_digest: str, repeat: int) -> tuple[str | None, str | None]:
         """For resuming: the measured and whole run of one launch of a plan, and the last one that did not get there.
@@ -637,14 +843,37 @@ class EvidenceStore:
         )
         return tuple(check for check in checks if check is not None)
 
+    def _scraped(self, run_id: str, names: Mapping[str, str]) -> tuple[Sample, ...]:
+        """What the engine exposed under `names`; one sample of another name where there is none of these.
+
+        A page of metrics holds hundreds of series, and an engine that was scraped is not one that was not.
+        """
+        table = self._table(run_id, "server_metrics.parquet")
+        if table is None:
+            return ()
+        wanted = [name for name in table["name"].unique().to_pylist() if name.partition("{")[0] in names.values()]
+        kept = table.filter(pc.is_in(table["name"], pa.array(wanted, pa.string())))
+        return self._records(run_id, "server_metrics.parquet", kept if kept.num_rows else table.slice(0, 1), Sample)
+
     def _rows(self, run_id: str, name: str, cls: type[M]) -> tuple[M, ...]:
         """Rows of a table of a bundle; empty when it has none."""
+        table = self._table(run_id, name)
+        return () if table is None else self._records(run_id, name, table, cls)
+
+    def _table(self, run_id: str, name: str, columns: list[str] | None = None) -> pa.Table | None:
         path = self.path(run_id) / name
         if not path.exists():
-            return ()
+            return None
         try:
-            return tuple(cls.model_validate(row) for row in pq.read_table(path).to_pylist())
-        except (pa.ArrowException, OSError, ValidationError) as problem:
+            return pq.read_table(path, columns=columns)
+        except (pa.ArrowException, OSError) as problem:
+            raise EvidenceDamaged(f"{name} of {run_id} cannot be read: {_first(problem)}") from None
+
+    @staticmethod
+    def _records(run_id: str, name: str, table: pa.Table, cls: type[M]) -> tuple[M, ...]:
+        try:
+            return _tuple_of(cls).validate_python(table.to_pylist())
+        except (pa.ArrowException, ValidationError) as problem:
             raise EvidenceDamaged(f"{name} of {run_id} cannot be read: {_first(problem)}") from None
 
     def _optional(self, path: Path, cls: type[M]) -> M | None:
@@ -704,26 +933,10 @@ def new_id(kind: str) -> str:
     return f"{kind}-" + "".join(secrets.choice(_ALPHABET) for _ in range(10))
 
 
-def write_atomically(path: Path, payload: bytes) -> None:
-    """Replace `path` by `payload`: the old bytes or the new ones, never a part. Raises OSError."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(payload)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    with contextlib.suppress(OSError):  # some systems cannot sync a folder; the file itself is safe
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+@cache
+def _tuple_of(cls: type[M]) -> TypeAdapter[tuple[M, ...]]:
+    """Checks all rows of a table at once, which takes a third of the time."""
+    return TypeAdapter(tuple[cls, ...])  # type: ignore[valid-type]  # a class, not its name
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -740,8 +953,9 @@ def _level(
     schemas: Mapping[str, dict[str, Any]],
     certificate: Certificate | None,
     around: Around,
+    begin_s: float,
 ) -> LevelResult:
-    """A level with what the records alone do not say: its schemas, the instrument it stands on, the machine."""
+    """A level with what its records alone do not say: its schemas, the instrument it stands on, the machine, when."""
     measured = [record for record in records if not record.warmup]
     level = measure_level(measured, rung, spec.workload.slo)
     span = span_of(measured, around.zero_s)
@@ -755,8 +969,14 @@ def _level(
             "concerns": level.concerns + tuple(concern for concern in about if concern is not None),
             "energy_j_per_output_token": energy_per_token(measured, span, around.gpu),
             "structured": classify(measured, schemas),
+            "began_s": min((record.send_s for record in measured), default=begin_s) - begin_s,
         }
     )
+
+
+def _begins(levels: Sequence[LevelResult], begin_s: float) -> list[float]:
+    """`perf_counter` second of the first send of each level."""
+    return [begin_s + level.began_s for level in levels if level.began_s is not None]
 
 
 def _above(levels: tuple[LevelResult, ...], ceilings: RunCeilings | None) -> tuple[LevelResult, ...]:
@@ -789,11 +1009,54 @@ def _emissions(path: Path) -> Iterator[tuple[str, Emission]]:
         ) from None
 
 
-def _started(folder: Path) -> tuple[str, str]:
-    """Sort key: start of the run as its status says, so that copying a store keeps the order."""
+def _difference(path: Path, expected: str, size: int | None) -> str | None:
+    """How a file differs from what was sealed, in words; None when it does not."""
+    if not path.exists():
+        return f"{path.name}: missing"
+    got = _digest_of(path)
+    if got == expected:
+        return None
+    if got is None:
+        return f"{path.name}: cannot be read"
+    digests = f"expected sha256 {expected[:12]}…, got {got[:12]}…"
+    has = path.stat().st_size
+    if size is None or has == size:
+        return f"{path.name}: changed: {digests}"
+    return f"{path.name}: {'truncated' if has < size else 'longer'}: {has:,} bytes, {size:,} when sealed; {digests}"
+
+
+def _moments(folder: Path) -> Iterator[datetime]:
+    """When a run started and ended, as far as its status says."""
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
-        return str(json.loads((folder / "status.json").read_bytes()).get("started_at")), folder.name
-    return "", folder.name
+        said = json.loads((folder / "status.json").read_bytes())
+        for name in ("started_at", "ended_at"):
+            if said.get(name):
+                yield datetime.fromisoformat(said[name]).astimezone(UTC)
+
+
+def _in_order(folders: Iterable[Path]) -> tuple[str, ...]:
+    """Runs in the order in which they started: as their statuses say, so that copying a store keeps it.
+
+    A run that started while the clock was behind comes after the one it followed, whatever the clock said.
+    """
+    started: dict[str, datetime] = {}
+    follows: dict[str, str] = {}
+    for folder in folders:
+        started[folder.name] = next(_moments(folder), datetime.min.replace(tzinfo=UTC))
+        with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+            if isinstance(before := json.loads((folder / "status.json").read_bytes()).get("follows"), str):
+                follows[folder.name] = before
+    ordered = sorted(started, key=lambda name: (started[name], name))
+    place: dict[str, tuple[datetime, int, str]] = {}
+    for name in ordered:
+        chain = [name]
+        while (before := follows.get(chain[-1])) in started and before not in place and before not in chain:
+            chain.append(str(before))
+        for one in reversed(chain):
+            known = place.get(follows.get(one, ""))
+            late = known is not None and started[one] <= known[0]
+            place.setdefault(one, (known[0], known[1] + 1, one) if known and late else (started[one], 0, one))
+    return tuple(sorted(ordered, key=lambda name: place[name]))
 
 
 def _lives(pid: int, started: float) -> bool:

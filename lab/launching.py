@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from lab.environment import capture
 from lab.errors import LabError, ParamsError
 from lab.plan import PlannedRun, find_weights, load_plan
 from lab.roster import find
+from lab.scratch import scratch
 from lab.serving import bring_up
 from lab.weights import cache_folder, find_model, place_of
 
@@ -127,9 +127,9 @@ def serve(planned: PlannedRun, say: Callable[[str], None]) -> None:
         LabError: it could not be launched, or it ended by itself.
     """
     adapter = adapter_of(planned.spec)
-    with tempfile.TemporaryDirectory(prefix="lab-launch-") as scratch:
-        os.environ["TMPDIR"] = scratch  # what an engine leaves in its temporary folder goes with it
-        serving = bring_up(planned, Path(scratch), capture(), "lab launch", say)
+    with scratch("launch") as folder:
+        os.environ["TMPDIR"] = str(folder)  # what an engine leaves in its temporary folder goes with it
+        serving = bring_up(planned, folder, capture(), "lab launch", say)
         try:
             engine = serving.engine
             ready_s = engine.wait_ready(lambda waited: say(f"starting, {waited:.0f} s"))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import shutil
 import signal
@@ -104,6 +105,9 @@ def main(argv: list[str]) -> int:
         if libc is not None:
             libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
+    if scratch:
+        with contextlib.suppress(OSError):  # held as long as this process lives: nobody takes it for a dead one's
+            fcntl.flock(os.open(scratch, os.O_RDONLY), fcntl.LOCK_SH)
     let_go, on_purpose = threading.Event(), threading.Event()
     signal.signal(signal.SIGUSR1, lambda *_: on_purpose.set())
     started_s = time.perf_counter()

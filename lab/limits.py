@@ -114,10 +114,10 @@ NoCeiling = Literal[
 """Why there is no ceiling: see `NoShape` and `NoMachine`; all weights fit into the processor's cache; NVML did not
 show the engine on the GPU."""
 
-Above = Literal["batching", "speculative", "prefix-cache", "processor-cache", "measured-ceiling"]
+Above = Literal["batching", "speculative", "speculative-unknown", "prefix-cache", "processor-cache", "measured-ceiling"]
 """Legitimate reasons for a value above a ceiling: several streams share one reading of the weights and nobody knows
-how many; tokens are drafted; prompt tokens came from the prefix cache; part of the weights stays in the processor's
-cache; the ceiling was measured itself and other work may have slowed it."""
+how many; tokens are drafted; nobody recorded whether they are; prompt tokens came from the prefix cache; part of the
+weights stays in the processor's cache; the ceiling was measured itself and other work may have slowed it."""
 
 
 class Reached(Frozen):
@@ -197,14 +197,19 @@ class Totals(Frozen):
     duration_s: float | None = None
     request_rps: float | None = None
     output_tok_per_s: float | None = None
+    input_tok_per_s: float | None = None
     total_tok_per_s: float | None = None
     """Prompt and output tokens together."""
+    e2e_mean_s: float | None = None
+    """Mean latency of a request."""
+    concurrency: int | None = None
+    """Places of a closed loop: the most that can be in flight."""
 
 
 class Sum(Frozen):
     """A stated value beside the one that follows from the other totals."""
 
-    name: Literal["requests", "request_rps", "output_tok_per_s", "total_tok_per_s"]
+    name: Literal["requests", "request_rps", "input_tok_per_s", "output_tok_per_s", "total_tok_per_s", "in_flight"]
     stated: float
     follows: float
     agrees: bool

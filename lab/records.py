@@ -8,6 +8,7 @@ the level unless a field says otherwise. Missing is None with a reason, never 0.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -116,10 +117,10 @@ class RequestRecord(Frozen):
             raise ValueError(f"{len(self.chunk_s)} arrivals but {len(self.chunk_kind)} kinds")
         return self
 
-    @property
+    @cached_property
     def token_s(self) -> tuple[float, ...]:
         """Arrivals of the chunks that carried tokens."""
-        return tuple(t for t, kind in zip(self.chunk_s, self.chunk_kind, strict=True) if kind.bears_token)
+        return tuple(t for t, kind in zip(self.chunk_s, self.chunk_kind, strict=True) if kind in _TOKEN_KINDS)
 
 
 class Summary(Frozen):
@@ -134,6 +135,10 @@ class Summary(Frozen):
     max: float | None
     reason: PublicText | None = None
     """Why the values are None; None when they are there."""
+
+
+QUANTILES = (0.0, 0.01, *(place / 20 for place in range(1, 20)), 0.99, 1.0)
+"""Shares at which a distribution is kept: its ends, every twentieth, and the hundredth next to each end."""
 
 
 class ConcernCode(StrEnum):
@@ -210,6 +215,10 @@ class LevelResult(Frozen):
     """Metrics of `lab.metrics.catalog` that have one value per request."""
     scalars: dict[str, float | None]
     """Metrics that have one value per level, for instance `output_tok_per_s`."""
+    quantiles: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """TTFT and TPOT over the successes at `QUANTILES`; one without a value is not in it."""
+    began_s: float | None = None
+    """First send, seconds after that of the first level; None: nobody set the levels side by side."""
     structured: dict[Structured, int] | None = None
     """Counts of requests that asked for JSON of a schema; None when none did."""
     energy_j_per_output_token: float | None = None
@@ -656,6 +665,26 @@ class EngineUse(Frozen):
     prompt_tokens: float | None
     generated_tokens: float | None
     """Counted by the engine, warm-up included."""
+
+
+MOST_POINTS = 120
+"""Most points of a series that is kept for a chart."""
+
+Points = Annotated[tuple[float | None, ...], Field(max_length=MOST_POINTS)]
+"""One value for each moment; None: it was not exposed at that one."""
+
+
+class EngineSeries(Frozen):
+    """What the engine's own counters said over a run, thinned for a chart."""
+
+    at_s: Annotated[tuple[float, ...], Field(max_length=MOST_POINTS)]
+    """Moments, seconds after the first send of the first level; every level has as many as any other."""
+    running: Points | None
+    """Requests in work; None: not exposed. So are the two below."""
+    waiting: Points | None
+    """Requests that waited."""
+    kv_use: Points | None
+    """Share of the KV cache in use, 0 to 1."""
 
 
 class GpuUse(Frozen):

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from lab import clock
 from lab.checks import needed
 from lab.engines import adapter_of
 from lab.engines.attached import disagreements, unseen
@@ -30,7 +30,7 @@ from lab.engines.process import EngineProcess, child_environment
 from lab.engines.reference import read_emissions
 from lab.environment import Environment, capture
 from lab.errors import EngineDied, EngineError, LabError, ModelError
-from lab.evidence import EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord
+from lab.evidence import DONE, EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.gpu import open_gpus
 from lab.hardware import limits_of, read_hardware
 from lab.leash import Leashed
@@ -47,6 +47,7 @@ from lab.preflight import probe
 from lab.quality.arms import arms_of
 from lab.quality.harness import run_suite
 from lab.records import Capabilities, Event, Outcome, Preparation, RunState
+from lab.scratch import scratch
 from lab.serving import Serving, bring_up
 from lab.support import look_up, read_support
 from lab.watch import RunWatch, other_cores
@@ -411,7 +412,7 @@ class Run:
                 _keep_cells(self._store, self.run_id)
             self._store.seal(self.run_id, state, reason)
         elif state is RunState.MEASURED:
-            self._store.update(self.run_id, step="done")
+            self._store.update(self.run_id, step=DONE, ended_at=clock.now())
         else:
             self._store.update(self.run_id, reason=reason)
         self._say("done" if state is RunState.MEASURED else "ended", detail=reason or "")
@@ -524,6 +525,7 @@ def run_plan(
         One entry for each run, in the order of the plan; skipped ones as they were.
     """
     ended = []
+    store.settle()
     for number, planned in enumerate(plan.runs, 1):
         replaces = None
         if resume:
@@ -542,6 +544,9 @@ def run_plan(
         reason: str | None = "stopped by the user"
         try:
             state, reason = _execute(planned, params, store, run_id, partial(tell, "step"))
+        except (LabError, OSError) as problem:
+            state, reason = _ending(problem)
+            raise
         finally:
             store.seal(run_id, state, reason)
             ended.append(Ended(run_id, state, reason))
@@ -582,8 +587,8 @@ def _execute(
 ) -> tuple[RunState, str | None]:
     """Run the notebook in a process of its own and judge by its exit code and the status, not by its cells."""
     folder, most_s = store.path(run_id).resolve(), limit_s(planned)
-    with tempfile.TemporaryDirectory(prefix="lab-run-", ignore_cleanup_errors=True) as scratch:
-        progress, output = Path(scratch, "progress"), Path(scratch, "output")
+    with scratch("run") as own:
+        progress, output = own / "progress", own / "output"
         progress.touch()
         parameters = {
             "params": str(params.resolve()),
@@ -596,9 +601,9 @@ def _execute(
         environment = child_environment(
             **({KEY_VARIABLE: key} if key else {}),  # for an attached engine; none that is launched ever sees it
             **{PROGRESS_VARIABLE: str(progress)},
-            TMPDIR=scratch,  # whatever ends the notebook, what it had on the disk goes with this folder
-            IPYTHONDIR=str(Path(scratch, "ipython")),
-            JUPYTER_RUNTIME_DIR=str(Path(scratch, "jupyter")),
+            TMPDIR=str(own),  # whatever ends the notebook, what it had on the disk goes with this folder
+            IPYTHONDIR=str(own / "ipython"),
+            JUPYTER_RUNTIME_DIR=str(own / "jupyter"),
             JUPYTER_PREFER_ENV_PATH="1",
         )
         with output.open("wb") as out:
@@ -613,8 +618,8 @@ def _execute(
                 ],
                 environment,
                 out,
-                cwd=scratch,
-                scratch=scratch,  # after a kill -9 of this process nobody else removes it
+                cwd=str(own),
+                scratch=str(own),  # after a kill -9 of this process nobody else removes it
             )
             try:
                 deadline = time.monotonic() + most_s
@@ -628,7 +633,7 @@ def _execute(
         if code is None:
             return RunState.FAILED, f"not finished within its limit of {most_s:.0f} s"
         status = store.status(run_id)
-        if code == 0 and status.step == "done":
+        if code == 0 and status.step == DONE:
             return RunState.MEASURED, None
         words = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         last = words[-1][:300] if words else "it said nothing"

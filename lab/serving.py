@@ -6,7 +6,6 @@ Both a measured run and `lab launch` go through here, so that what is looked at 
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +19,10 @@ from lab.engines.attachment import EngineAttachment, is_here
 from lab.engines.base import Adapter, Launch, Place
 from lab.engines.process import EngineProcess, free_port
 from lab.environment import Environment
-from lab.evidence import write_atomically
 from lab.machine_lock import hold
 from lab.plan import PlannedRun
 from lab.preparation import Start, arrange
+from lab.scratch import scratch, write_atomically
 
 BUILD_LOG = "build.log"
 ENGINE_LOG = "engine.log"
@@ -108,8 +107,8 @@ def bring_up(planned: PlannedRun, folder: Path, environment: Environment, who: s
 
 def _fill(planned: PlannedRun, adapter: Adapter, bare: Place, start: Start, say: Say) -> None:
     """A launch that is not counted: it fills the compile caches that are to be warm."""
-    with tempfile.TemporaryDirectory(prefix="lab-fill-") as scratch:
-        place = replace(bare, port=free_port(), folder=Path(scratch))
+    with scratch("fill") as folder:
+        place = replace(bare, port=free_port(), folder=folder)
         with _process(adapter, adapter.render(planned.spec, place), place, start.env) as engine:
             engine.wait_ready(lambda waited: say(f"filling caches, {waited:.0f} s"))
 

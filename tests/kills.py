@@ -2,13 +2,15 @@
 
     python -m tests.kills --kills 200 [--seed N]
 
-Each round starts `lab run` on a small plan with the reference engine, waits a random while, and kills one process
-with signal 9: the lab, the process that executes the notebook, its kernel, the engine or a load process. After each:
+Each round starts `lab run` on a small plan with the reference engine, sometimes with --resume, waits a random while,
+and kills with signal 9: the lab, the process that executes the notebook, its kernel, the engine, a load process, a
+leash, or everything at once, as a power cut does. After each:
 
 - `lab run` has ended, and so has every process it started;
-- no run of the store is said to be running, and each has a state that can be read;
-- every finished run verifies;
-- nothing is left in the temporary folder.
+- `lab runs` says of no run that it is running, and each has a state that can be read, with a reason;
+- every run that was finished before is as it was, and every finished run verifies;
+- nothing is left in the temporary folder; after everything at once: nothing when the next `lab run` has ended;
+- what an earlier round left open has been sealed.
 
 At the end the plan is resumed: it has to be measured, under a new run_id that names the run it replaces.
 """
@@ -16,6 +18,7 @@ At the end the plan is resumed: it has to be measured, under a new run_id that n
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -40,8 +43,13 @@ TARGETS: dict[str, str] = {
     "kernel": "ipykernel_launcher",
     "engine": "lab.load.reference",
     "load": "lab.load.worker",
+    "leash": "lab/leash.py",
+    "everything": "",
 }
 """What is killed, and what its command line holds."""
+
+LEAVES = frozenset({"leash", "everything"})
+"""After these nobody is left who could tidy at once: the next lab does."""
 
 ENDS_WITHIN_S = 90.0
 """Every limit inside a run of the small plan is far below this."""
@@ -73,21 +81,24 @@ def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
 
 
-def kill_many(kills: int, folder: Path, seed: int, longest_s: float = 6.0) -> Tally:
-    """Kill until `kills` processes have been killed, and hold the laws after each.
+def kill_many(
+    kills: int, folder: Path, seed: int, targets: tuple[str, ...] = tuple(TARGETS), longest_s: float = 6.0
+) -> Tally:
+    """Kill until `kills` kills have hit something, and hold the laws after each.
 
     Args:
         kills: how many.
         folder: empty; receives plan, store and temporary files.
         seed: of targets and moments.
+        targets: what may be killed.
         longest_s: the latest moment of a kill after the start.
     """
     choose = random.Random(seed)
     plan, store, scratch = _place(folder)
     tally = Tally()
     while sum(tally.killed.values()) < kills:
-        target = choose.choice(list(TARGETS))
-        _round(plan, store, scratch, target, choose.uniform(0.0, longest_s), tally)
+        words = ("--resume",) if choose.random() < 0.3 else ()
+        _round(plan, store, scratch, choose.choice(targets), choose.uniform(0.0, longest_s), words, tally)
     _resume(plan, store, scratch, tally)
     tally.states.update(str(store.status(run_id).state) for run_id in store.run_ids())
     return tally
@@ -116,45 +127,74 @@ def _start(plan: Path, store: EvidenceStore, scratch: Path, *words: str) -> subp
     )
 
 
-def _round(plan: Path, store: EvidenceStore, scratch: Path, target: str, after_s: float, tally: Tally) -> None:
-    before = set(store.run_ids())
-    lab = _start(plan, store, scratch)
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What stood before a round."""
+
+    run_ids: frozenset[str]
+    finished: dict[str, bytes]
+    """Measured, sealed runs and their manifests."""
+    open: frozenset[str]
+    """Runs that nobody had sealed."""
+    litter: frozenset[str]
+
+
+def _look(store: EvidenceStore, scratch: Path) -> _Before:
+    run_ids = frozenset(store.run_ids())
+    sealed = {run_id for run_id in run_ids if store.is_sealed(run_id)}
+    measured = {run_id for run_id in sealed if store.status(run_id).state is RunState.MEASURED}
+    return _Before(
+        run_ids=run_ids,
+        finished={run_id: (store.path(run_id) / "manifest.json").read_bytes() for run_id in measured},
+        open=run_ids - sealed,
+        litter=frozenset(path.name for path in scratch.iterdir()),
+    )
+
+
+def _round(
+    plan: Path, store: EvidenceStore, scratch: Path, target: str, after_s: float, words: tuple[str, ...], tally: Tally
+) -> None:
+    before = _look(store, scratch)
+    lab = _start(plan, store, scratch, *words)
     root = psutil.Process(lab.pid)
-    family: dict[int, psutil.Process] = {}
     deadline = time.monotonic() + after_s
-    victim = None
+    victims: list[psutil.Process] = []
     while time.monotonic() < deadline + ENDS_WITHIN_S and lab.poll() is None:
-        family |= {process.pid: process for process in _tree(root)}
-        if time.monotonic() >= deadline and (victim := _find(family, target)) is not None:
+        if time.monotonic() >= deadline and (victims := _find(_tree(root), target)):
             break
         time.sleep(0.02)
-    if victim is None:
-        tally.too_late += 1
-    else:
-        os.kill(victim.pid, signal.SIGKILL)
+    for victim in victims:
+        with contextlib.suppress(psutil.Error):
+            victim.kill()
+    if victims:
         tally.killed[target] += 1
-    what = f"kill {sum(tally.killed.values())} of {target} after {after_s:.2f} s"
+    else:
+        tally.too_late += 1
+    what = f"kill {sum(tally.killed.values())}, of {target if victims else 'nothing'}, after {after_s:.2f} s"
     try:
         lab.wait(ENDS_WITHIN_S)
     except subprocess.TimeoutExpired:
         tally.broken.append(f"{what}: lab run did not end")
         os.killpg(lab.pid, signal.SIGKILL)
         lab.wait()
-    _, alive = psutil.wait_procs(list(family.values()), timeout=30)
+    _, alive = psutil.wait_procs(_ours(scratch), timeout=30)
     tally.broken += [f"{what}: process {process.pid} outlived it" for process in alive]
-    _hold_laws(store, scratch, before, what, tally)
+    _hold_laws(store, scratch, before, what, tally, leaves=bool(victims) and target in LEAVES)
 
 
-def _find(family: dict[int, psutil.Process], target: str) -> psutil.Process | None:
-    for process in family.values():
+def _find(family: list[psutil.Process], target: str) -> list[psutil.Process]:
+    """The processes to kill; of a part, the first one that runs."""
+    if target == "everything":
+        return family
+    for process in family:
         try:
             words = " ".join(process.cmdline())
         except psutil.Error:
             continue
         # the leash's own command line holds that of what it holds
-        if TARGETS[target] in words and "leash.py" not in words:
-            return process
-    return None
+        if TARGETS[target] in words and ("leash.py" in words) == (target == "leash"):
+            return [process]
+    return []
 
 
 def _tree(root: psutil.Process) -> list[psutil.Process]:
@@ -164,7 +204,18 @@ def _tree(root: psutil.Process) -> list[psutil.Process]:
         return []
 
 
-def _hold_laws(store: EvidenceStore, scratch: Path, before: set[str], what: str, tally: Tally) -> None:
+def _ours(scratch: Path) -> list[psutil.Process]:
+    """Every process that was started with our temporary folder, whoever its parent is by now."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("TMPDIR", "").startswith(str(scratch)):
+                found.append(process)
+    return found
+
+
+def _hold_laws(store: EvidenceStore, scratch: Path, before: _Before, what: str, tally: Tally, *, leaves: bool) -> None:
+    told = _lab_runs(store)
     for run_id in store.run_ids():
         try:
             status = store.status(run_id)
@@ -173,15 +224,51 @@ def _hold_laws(store: EvidenceStore, scratch: Path, before: set[str], what: str,
             continue
         if status.state is RunState.RUNNING:
             tally.broken.append(f"{what}: {run_id} is said to be running")
-        if status.state is RunState.MEASURED and (problems := store.verify(run_id)):
-            tally.broken.append(f"{what}: {run_id} is measured and damaged: {problems[0]}")
-        if run_id not in before and status.state is not RunState.MEASURED and not status.reason:
+        if told.get(run_id) != status.state:
+            tally.broken.append(f"{what}: lab runs says {told.get(run_id)} of {run_id}, which is {status.state}")
+        if (store.is_sealed(run_id) or status.state is RunState.MEASURED) and (problems := store.verify(run_id)):
+            tally.broken.append(f"{what}: {run_id} is {status.state} and damaged: {problems[0]}")
+        if run_id not in before.run_ids and status.state is not RunState.MEASURED and not status.reason:
             tally.broken.append(f"{what}: {run_id} is {status.state} without a reason")
+    new = [store.status(run_id) for run_id in store.run_ids() if run_id not in before.run_ids]
+    if new:  # the lab had begun, so it had tidied what earlier ones left
+        tally.broken += [
+            f"{what}: {run_id} of an earlier round is still not sealed"
+            for run_id in before.open
+            if not store.is_sealed(run_id)
+        ]
+    for run_id, manifest in before.finished.items():
+        path = store.path(run_id) / "manifest.json"
+        if not path.exists() or path.read_bytes() != manifest:
+            tally.broken.append(f"{what}: finished run {run_id} is not as it was")
+    tidied = any(status.step != "open" for status in new)
+    _hold_tidy(scratch, before.litter, what, tally, leaves=leaves, tidied=tidied)
+
+
+def _hold_tidy(scratch: Path, earlier: frozenset[str], what: str, tally: Tally, *, leaves: bool, tidied: bool) -> None:
+    """Nothing of this round is left, unless nobody could tidy; nothing of an earlier one, if the lab came so far."""
+
+    def litter() -> list[str]:
+        there = {path.name for path in scratch.iterdir()}
+        return sorted((set() if leaves else there - earlier) | (there & earlier if tidied else set()))
+
     deadline = time.monotonic() + 10
-    while (litter := sorted(path.name for path in scratch.iterdir())) and time.monotonic() < deadline:
+    while litter() and time.monotonic() < deadline:
         time.sleep(0.1)
-    if litter:
-        tally.broken.append(f"{what}: left in the temporary folder: {', '.join(litter[:5])}")
+    if left := litter():
+        tally.broken.append(f"{what}: left in the temporary folder: {', '.join(left[:5])}")
+
+
+def _lab_runs(store: EvidenceStore) -> dict[str, str]:
+    """What `lab runs` says of each run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.cli", "runs", "--runs-dir", str(store.root)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return {row[0]: row[1] for row in rows if row and row[0].startswith("r-")}
 
 
 def _resume(plan: Path, store: EvidenceStore, scratch: Path, tally: Tally) -> None:
@@ -206,11 +293,12 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.kills")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS), help="what may be killed")
     options = parser.parse_args(argv)
     print(f"seed {options.seed}", flush=True)
     start_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lab-kills-") as folder:
-        tally = kill_many(options.kills, Path(folder), options.seed)
+        tally = kill_many(options.kills, Path(folder), options.seed, tuple(options.targets))
     print("\n".join(tally.lines()))
     print(f"{time.monotonic() - start_s:.0f} s")
     return 1 if tally.broken else 0

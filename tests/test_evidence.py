@@ -15,6 +15,7 @@ from lab.evidence import REQUESTS_SCHEMA, EvidenceStore, new_run_id, write_atomi
 from lab.limits import Limits
 from lab.plan import RunPlan
 from lab.records import ChunkKind, Concern, ConcernCode, Outcome, RequestRecord, RunState
+from tests.conftest import CHECKOUT
 
 RECORD = RequestRecord(
     level=0, index=0, request_id="x", intended_send_s=0.0, send_s=0.0, first_byte_s=0.05, end_s=0.4, status=200,
@@ -74,32 +75,90 @@ def test_every_kind_of_damage_is_named(store: EvidenceStore, run_id: str) -> Non
     whole = (folder / "requests.parquet").read_bytes()
     (folder / "requests.parquet").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     (folder / "stranger").write_text("x")
-    assert store.verify(run_id) == (
-        "stranger: not in the manifest", "requests.parquet: its digest differs from the manifest"
-    )  # fmt: skip
+    changed, added = store.verify(run_id)
+    assert changed.startswith("requests.parquet: changed: expected sha256 ")
+    assert added == "stranger: added: not in the manifest"
     (folder / "stranger").unlink()
+    (folder / "requests.parquet").write_bytes(whole[:-10])
+    (cut,) = store.verify(run_id)
+    assert cut.startswith(f"requests.parquet: truncated: {len(whole) - 10:,} bytes, {len(whole):,} when sealed")
     (folder / "requests.parquet").unlink()
     assert store.verify(run_id) == ("requests.parquet: missing",)
     (folder / "manifest.json").write_text("{")
-    assert "manifest.json cannot be read" in store.verify(run_id)[0]
+    assert "manifest.json: cannot be read" in store.verify(run_id)[0]
+    (folder / "manifest.json").unlink()
+    assert store.damage(run_id) == ("manifest.json: missing",)
+
+
+def test_a_manifest_vouches_for_itself(store: EvidenceStore, run_id: str) -> None:
+    store.seal(run_id, RunState.MEASURED)
+    path = store.path(run_id) / "manifest.json"
+    path.write_bytes(path.read_bytes().replace(b'"schema_version": 1', b'"schema_version": 3'))
+    (changed,) = store.verify(run_id)
+    assert changed.startswith("manifest.json: changed: expected sha256 ")
 
 
 def test_an_open_bundle_is_not_whole(store: EvidenceStore, run_id: str) -> None:
     assert store.verify(run_id) == ("not sealed: the run is running",)
 
 
-def test_a_run_whose_process_is_gone_is_interrupted_not_running(store: EvidenceStore, run_id: str) -> None:
-    assert store.status(run_id).state is RunState.RUNNING
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    store.update(run_id, pid=ended.pid, step="throughput")
+def opened_and_killed(store: EvidenceStore, step: str) -> str:
+    """A run whose process was killed with signal 9 in a step, in the middle of writing a file."""
+    code = f"""
+import os, sys
+from pathlib import Path
+from lab import clock
+from lab.evidence import EvidenceStore
+from lab.plan import load_plan
+plan = load_plan(Path({str(CHECKOUT / "params" / "harness-check.yaml")!r}))
+store = EvidenceStore(Path({str(store.root)!r}))
+run_id = store.create(plan.runs[0].spec, plan="p", plan_digest="p-1", match_id="m-0", varied=())
+store.update(run_id, step={step!r}, ended_at=clock.now() if {step!r} == "done" else None)
+(store.path(run_id) / ".load.json.x.tmp").write_text("half")
+print(run_id, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def test_a_run_whose_process_is_gone_is_interrupted_not_running(store: EvidenceStore) -> None:
+    run_id = opened_and_killed(store, "throughput")
     status = store.status(run_id)
     assert (status.state, status.reason) == (RunState.INTERRUPTED, "its process ended during 'throughput'")
 
 
-def test_a_process_id_that_now_belongs_to_somebody_else_does_not_count(store: EvidenceStore, run_id: str) -> None:
-    store.update(run_id, pid_started=store.status(run_id).pid_started - 1000)
+def test_what_a_dead_process_left_open_is_sealed_and_what_a_living_one_holds_is_not(
+    store: EvidenceStore, run_id: str
+) -> None:
+    dead = opened_and_killed(store, "throughput")
+    assert EvidenceStore(store.root).settle() == (dead,)  # the store of another process: run_id is held by ours
+    assert (store.status(run_id).state, store.status(dead).state) == (RunState.RUNNING, RunState.INTERRUPTED)
+    assert store.verify(dead) == ()
+    assert {path.name for path in store.path(dead).iterdir()} == {"spec.json", "status.json", "manifest.json"}
+    assert [path.name for path in (store.root / ".open").iterdir()] == [run_id]
+    assert store.settle() == ()
+
+
+def test_a_run_that_was_measured_to_its_end_is_not_lost_when_its_process_dies_before_the_seal(
+    store: EvidenceStore,
+) -> None:
+    run_id = opened_and_killed(store, "done")
     assert store.status(run_id).state is RunState.INTERRUPTED
+    assert "measured to its end" in str(store.status(run_id).reason)
+    store.settle()
+    status = store.status(run_id)
+    assert (status.state, status.reason, store.verify(run_id)) == (RunState.MEASURED, None, ())
+    assert status.ended_at is not None
+
+
+def test_without_locks_a_process_id_that_now_belongs_to_somebody_else_does_not_count(
+    store: EvidenceStore, run_id: str
+) -> None:
+    (store.root / ".open" / run_id).unlink()  # as on a disk that knows no locks
+    other = EvidenceStore(store.root)
+    assert other.status(run_id).state is RunState.RUNNING
+    store.update(run_id, pid_started=store.status(run_id).pid_started - 1000)
+    assert other.status(run_id).state is RunState.INTERRUPTED
 
 
 def test_run_ids_are_random_publishable_and_cannot_walk_out(store: EvidenceStore, run_id: str) -> None:

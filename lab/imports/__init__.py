@@ -94,6 +94,7 @@ def import_files(
 
 def read_imported(store: EvidenceStore, run_id: str) -> ImportedRecord:
     """One imported record. Raises RunNotFound and EvidenceDamaged."""
+    store.require_whole(run_id)
     path = store.path(run_id) / IMPORTED
     try:
         return ImportedRecord.model_validate_json(path.read_bytes())

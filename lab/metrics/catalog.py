@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from lab.metrics.concerns import find_concerns
-from lab.metrics.stats import summarize
+from lab.metrics.stats import quantile_grid, summarize
 from lab.records import ChunkKind, LevelResult, Outcome, RequestRecord, Summary
 from lab.spec import Rung, Slo
 
@@ -56,12 +56,9 @@ def chunk_gap_s(record: RequestRecord) -> tuple[float, ...]:
 
 def e2e_latency_s(record: RequestRecord) -> tuple[float, ...]:
     """Send to the last chunk that carries a token or the finish reason."""
-    last = [
-        at_s
-        for at_s, kind in zip(record.chunk_s, record.chunk_kind, strict=True)
-        if kind.bears_token or kind is ChunkKind.FINISH
-    ]
-    return (last[-1] - record.send_s,) if last else ()
+    backwards = zip(reversed(record.chunk_s), reversed(record.chunk_kind), strict=True)
+    last = next((at_s for at_s, kind in backwards if kind.bears_token or kind is ChunkKind.FINISH), None)
+    return () if last is None else (last - record.send_s,)
 
 
 def ttft_intended_s(record: RequestRecord) -> tuple[float, ...]:
@@ -159,6 +156,9 @@ PER_REQUEST: dict[str, tuple[Metric, Callable[[RequestRecord], tuple[float, ...]
     ),
 }
 """Metrics with values for each request; `LevelResult.metrics` holds their summaries over successes."""
+
+DISTRIBUTED = ("ttft_s", "tpot_s")
+"""Metrics whose whole distribution is kept, see `lab.records.QUANTILES`."""
 
 PER_LEVEL: dict[str, Metric] = {
     "output_tok_per_s": Metric(
@@ -263,6 +263,11 @@ def measure_level(records: Sequence[RequestRecord], rung: Rung, slo: Slo | None 
             "output_tok_per_s_whole": _token_rate(good, (begin, begin + whole_s)) if whole_s > 0 else None,
             "request_rps_whole": len(good) / whole_s if whole_s > 0 and good else None,
             "goodput_rps": None if slo is None else _goodput(good, window, slo),
+        },
+        quantiles={
+            name: quantile_grid(found)
+            for name in DISTRIBUTED
+            if (found := [value for record in good for value in PER_REQUEST[name][1](record)])
         },
         concerns=find_concerns(records, good, rung),
     )

@@ -15,7 +15,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from lab.limits import Above, Dtype, LevelCeiling, Limits, ModelShape, NoCeiling, Reached, RunCeilings, Sums
+from lab.limits import (
+    Above,
+    Dtype,
+    Hardware,
+    LevelCeiling,
+    Limits,
+    ModelShape,
+    NoCeiling,
+    Reached,
+    RunCeilings,
+    Sums,
+)
 from lab.metrics.concerns import most_in_flight
 from lab.records import Concern, ConcernCode, HostUse, LevelResult, Outcome, RequestRecord
 from lab.spec import LaunchProfile, RunSpec
@@ -31,6 +42,9 @@ KV_BYTES: dict[str, float] = {
     "FP8": 1.0,
     "FP8_E4M3": 1.0,
     "FP8_E5M2": 1.0,
+    "FLOAT8_E4M3FN": 1.0,
+    "BFLOAT16": 2.0,
+    "FLOAT16": 2.0,
     "INT8": 1.0,
     "Q8_0": 34 / 32,
     "Q5_1": 24 / 32,
@@ -196,6 +210,82 @@ def run_ceilings(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One load as somebody else's record states it; None: it does not.
+
+    Attributes:
+        ranks: accelerators; all of them are taken to share every layer, which gives the highest ceiling.
+        prompt_tokens: mean length of a prompt.
+        answer_tokens: mean length of an answer.
+        streams: in flight.
+        tpot_s: time for each token after the first, by the record's own definition.
+        output_tok_per_s: of all streams.
+        activations: format of the products; where it is not stated, the highest rate of the accelerator bounds them.
+        kv_cache: format of the KV cache.
+        drafts: whether tokens are drafted ahead.
+        draft_tokens: how many at most.
+    """
+
+    ranks: int = 1
+    prompt_tokens: float | None = None
+    answer_tokens: float | None = None
+    streams: int | None = None
+    tpot_s: float | None = None
+    output_tok_per_s: float | None = None
+    activations: str | None = None
+    kv_cache: str | None = None
+    drafts: bool | None = None
+    draft_tokens: int | None = None
+
+
+def stated_ceilings(hardware: Hardware, shape: ModelShape, stated: Stated) -> RunCeilings:
+    """The ceilings of somebody else's run as one level.
+
+    Its prefill has no value: a stated TTFT holds the wait for others, and for the tool.
+    """
+    ranks = stated.ranks
+    rates = hardware.compute_tflops
+    most = [dtype for dtype, rate in rates.items() if rate == max(rates.values())]
+    dtype = _COMPUTE.get((stated.activations or "").upper()) or next(iter(most), None)
+    tflops = rates.get(dtype) if dtype else None
+    gb_s = hardware.memory_bandwidth_gb_s * ranks
+    machine = Machine(gb_s, gb_s, None if tflops is None else tflops * ranks)
+    number = KV_BYTES.get((stated.kv_cache or "").upper())
+    kv = None if shape.kv_width is None or number is None else shape.kv_width * number
+    memory = round(hardware.memory_gb * 1e9) * ranks
+    prompt, answer, rate = stated.prompt_tokens, stated.answer_tokens, stated.output_tok_per_s
+    context = None if prompt is None or answer is None else prompt + answer / 2
+    drafts: list[Above] = ["speculative"] if stated.drafts else ["speculative-unknown"] if stated.drafts is None else []
+    unknown: list[Above] = ["batching"] if stated.streams is None else []
+    # a context nobody states counts as 0, like a KV cost nobody knows
+    stream = decode_ceiling(shape, machine, kv, context or 0.0)
+    output = decode_ceiling(shape, machine, kv, context or 0.0, stated.streams or 1)
+    level = LevelCeiling(
+        context_tokens=context,
+        streams=stated.streams,
+        stream=_reached(stream, 1 / stated.tpot_s if stated.tpot_s else None, drafts, stated.draft_tokens),
+        output=_reached(output, rate, (*unknown, *drafts), stated.draft_tokens),
+        prefill=Reached() if prompt is None else prefill_ceiling(shape, machine, prompt),
+    )
+    return RunCeilings(
+        computes_on="gpu",
+        accelerator=hardware.names[0],
+        ranks=ranks,
+        bandwidth_gb_s=machine.gb_s,
+        read_bytes=shape.read_bytes,
+        weight_bytes=shape.weight_bytes,
+        kv_bytes_per_token=kv,
+        no_kv=shape.no_kv or ("format-unknown" if number is None else None),
+        memory_bytes=memory,
+        kv_capacity_tokens=None if kv is None else kv_capacity(memory, shape.weight_bytes, kv),
+        power_w=hardware.power_w * ranks if hardware.power_w else None,
+        compute=dtype if tflops is not None else None,
+        sources=(hardware.source,),
+        levels=(level,),
+    )
+
+
 def ceiling_concern(ceiling: LevelCeiling) -> Concern | None:
     """A value above its ceiling for which the run gives no reason."""
     found = (ceiling.stream, ceiling.output, ceiling.prefill)
@@ -246,8 +336,8 @@ def _level(
     return LevelCeiling(
         context_tokens=context,
         streams=streams,
-        stream=_reached(stream, 1 / gap if gap else None, (*drafts, *loose)),
-        output=_reached(output, rate, (*unknown, *drafts, *loose)),
+        stream=_reached(stream, 1 / gap if gap else None, (*drafts, *loose), profile.speculative_tokens),
+        output=_reached(output, rate, (*unknown, *drafts, *loose), profile.speculative_tokens),
         prefill=_prefill(level, records, shape, machine, streams, profile, loose),
     )
 
@@ -278,9 +368,16 @@ def _busy(host: HostUse | None) -> bool:
     return host is None or host.other_cores_before is None or host.other_cores_before > BUSY_CORES
 
 
-def _reached(ceiling: Reached, value: float | None, reasons: Iterable[Above]) -> Reached:
+def _reached(
+    ceiling: Reached, value: float | None, reasons: Iterable[Above], draft_tokens: int | None = None
+) -> Reached:
+    """A value beside its ceiling. A step that checks n drafted tokens gives n + 1 at most, so drafting explains no
+    more than that."""
     found = ceiling.model_copy(update={"value": value})
-    return found.model_copy(update={"above": tuple(reasons)}) if found.is_above else found
+    if not found.is_above or found.share is None:
+        return found
+    too_far = draft_tokens is not None and found.share > draft_tokens + 1
+    return found.model_copy(update={"above": tuple(one for one in reasons if one != "speculative" or not too_far)})
 
 
 def _lower(by_memory: float, by_compute: float | None) -> Reached:

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from lab.records import EngineUse, Sample
 
+SHARES = frozenset({"kv_use"})
+"""Values between 0 and 1, one for each engine inside an engine: two halves are no whole."""
+
 
 def engine_use(samples: Sequence[Sample], names: Mapping[str, str]) -> EngineUse | None:
     """A summary of what was scraped; None when nothing was.
@@ -16,18 +19,13 @@ def engine_use(samples: Sequence[Sample], names: Mapping[str, str]) -> EngineUse
     Args:
         samples: in order of time.
         names: the lab's name to the engine's, without labels; a name that ends in `_total` is a counter. Several
-            series of one name (by engine, by source) are added up.
+            series of one name (by engine, by source) are added up; of shares the largest counts.
     """
     if not samples:
         return None
 
     def series(name: str) -> list[float]:
-        metric = names.get(name)
-        sums: dict[float, float] = {}
-        for sample in samples:
-            if metric is not None and sample.name.partition("{")[0] == metric:
-                sums[sample.at_s] = sums.get(sample.at_s, 0.0) + sample.value
-        return [sums[at_s] for at_s in sorted(sums)]
+        return [value for _, value in sorted(combined(samples, names, name).items())]
 
     def most(name: str) -> float | None:
         return max(series(name), default=None)
@@ -48,3 +46,15 @@ def engine_use(samples: Sequence[Sample], names: Mapping[str, str]) -> EngineUse
         prompt_tokens=rise("prompt_tokens"),
         generated_tokens=rise("generated_tokens"),
     )
+
+
+def combined(samples: Sequence[Sample], names: Mapping[str, str], name: str) -> dict[float, float]:
+    """One value of the lab for each moment, out of all series that the engine spells so; empty: not exposed."""
+    metric = names.get(name)
+    found: dict[float, float] = {}
+    for sample in samples:
+        if metric is None or sample.name.partition("{")[0] != metric:
+            continue
+        before = found.get(sample.at_s, 0.0)
+        found[sample.at_s] = max(before, sample.value) if name in SHARES else before + sample.value
+    return found

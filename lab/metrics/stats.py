@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from lab.records import Summary
+from lab.records import QUANTILES, Summary
 
 
 def summarize(values: Sequence[float], reason: str = "no value was measured") -> Summary:
@@ -28,6 +28,11 @@ def summarize(values: Sequence[float], reason: str = "no value was measured") ->
     )
 
 
+def quantile_grid(values: Sequence[float]) -> tuple[float, ...]:
+    """The quantiles at `QUANTILES`, interpolated as in `summarize`; at least one value."""
+    return tuple(float(q) for q in np.quantile(np.asarray(values, dtype=float), QUANTILES))
+
+
 def interval_over_launches(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
     """Student's t interval for the mean over fresh launches.
 
@@ -40,11 +45,9 @@ def interval_over_launches(values: Sequence[float], confidence: float = 0.95) ->
     """
     if len(values) < 2:
         return None
-    from scipy import stats  # only where intervals are asked for: it is slow to import
-
-    half = stats.t.ppf((1 + confidence) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    half = _t_quantile((1 + confidence) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
     centre = fmean(values)
-    return centre - float(half), centre + float(half)
+    return centre - half, centre + half
 
 
 def interval_of_difference(
@@ -65,8 +68,6 @@ def interval_of_difference(
     """
     if len(first) < 2 or len(second) < 2:
         return None
-    from scipy import stats
-
     shares = [stdev(values) ** 2 / len(values) for values in (first, second)]
     difference = fmean(second) - fmean(first)
     if not sum(shares):
@@ -74,5 +75,12 @@ def interval_of_difference(
     freedom = sum(shares) ** 2 / sum(
         share**2 / (len(values) - 1) for share, values in zip(shares, (first, second), strict=True)
     )
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(sum(shares))
+    half = _t_quantile((1 + confidence) / 2, freedom) * math.sqrt(sum(shares))
     return difference - half, difference + half
+
+
+def _t_quantile(share: float, freedom: float) -> float:
+    """Quantile of Student's t distribution; `scipy.stats.t.ppf` is this function after a second of imports."""
+    from scipy.special import stdtrit  # only where intervals are asked for
+
+    return float(stdtrit(freedom, share))

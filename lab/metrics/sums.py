@@ -89,6 +89,9 @@ def run_sums(records: Sequence[RequestRecord], use: EngineUse | None) -> Sums | 
 def add_up(totals: Totals) -> tuple[Sum, ...]:
     """Every stated value that follows from the other totals too, and whether it is the same.
 
+    Requests in flight are their rate times their latency (J. D. C. Little, Operations Research 9(3), 1961); in a
+    closed loop they are at most its places.
+
     Args:
         totals: of one load, measured here or by somebody else.
 
@@ -104,6 +107,7 @@ def add_up(totals: Totals) -> tuple[Sum, ...]:
         found.append(Sum(name="requests", stated=t.requests, follows=ends, agrees=agrees))
     for name, stated, amount in (
         ("request_rps", t.request_rps, t.succeeded),
+        ("input_tok_per_s", t.input_tok_per_s, t.input_tokens),
         ("output_tok_per_s", t.output_tok_per_s, t.output_tokens),
         ("total_tok_per_s", t.total_tok_per_s, tokens),
     ):
@@ -111,6 +115,10 @@ def add_up(totals: Totals) -> tuple[Sum, ...]:
             follows = amount / t.duration_s
             agrees = abs(stated - follows) <= TOLERANCE * follows
             found.append(Sum.model_validate({"name": name, "stated": stated, "follows": follows, "agrees": agrees}))
+    if t.concurrency is not None and t.e2e_mean_s is not None and t.request_rps is not None:
+        follows = t.e2e_mean_s * t.request_rps
+        agrees = follows <= t.concurrency * (1 + TOLERANCE)
+        found.append(Sum(name="in_flight", stated=t.concurrency, follows=follows, agrees=agrees))
     return tuple(found)
 
 

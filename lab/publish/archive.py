@@ -19,8 +19,9 @@ from pydantic import Field, StringConstraints, ValidationError
 from lab.errors import EvidenceDamaged
 from lab.publish.cells import PublicMatch
 from lab.publish.changes import CellName, EditionName, News
+from lab.publish.decisions import DecisionHistory, PublicDecision, Spoken
 from lab.publish.evidence import PublicRun, Week
-from lab.publish.schedule import Said
+from lab.publish.schedule import MatchId, Said
 from lab.records import RunId
 from lab.spec import Frozen, Name, Sha256
 
@@ -47,6 +48,8 @@ class Correction(Frozen):
     """Runs that the revision before did not have."""
     removed: tuple[RunId, ...] = ()
     """Runs that it had and that stand here no more."""
+    paths: tuple[Name, ...] = ()
+    """Workloads whose path, or what it rests on, is not as it was."""
     said: Said | None = None
     """The team's own words."""
 
@@ -54,7 +57,8 @@ class Correction(Frozen):
 class Edition(Frozen):
     """One edition of one week: everything on its front page."""
 
-    edition_version: Literal[1] = 1
+    edition_version: Literal[1, 2] = 2
+    """1: it has no decisions."""
     week: Week
     revision: int = Field(ge=1)
     correction: Correction | None
@@ -62,6 +66,12 @@ class Edition(Frozen):
     matches: tuple[PublicMatch, ...]
     withdrawn: tuple[PublicWithdrawal, ...]
     news: News
+    match_news: dict[MatchId, News] = Field(default_factory=dict)
+    """The same for each match that this edition and the one before have."""
+    decisions: tuple[PublicDecision, ...] = ()
+    """The path of each workload; one workload has one path."""
+    history: tuple[DecisionHistory, ...] = ()
+    """Decisions so far, this edition's too, as earlier editions published them."""
     inputs: Sha256
     """Digest of what it was made from: the same inputs make no new revision."""
 
@@ -69,6 +79,11 @@ class Edition(Frozen):
     def name(self) -> EditionName:
         """Which one it is."""
         return EditionName(week=self.week, revision=self.revision)
+
+    @property
+    def spoken(self) -> Spoken:
+        """What it said of the workloads, for the history of later editions."""
+        return Spoken(self.name, self.decisions, {one.run_id: one.reason for one in self.withdrawn})
 
     @property
     def run_ids(self) -> tuple[str, ...]:
@@ -136,6 +151,12 @@ def newest(found: tuple[Edition, ...], week: str) -> Edition | None:
 def before(found: tuple[Edition, ...], week: str) -> Edition | None:
     """The newest revision of the newest week before `week`."""
     return next((one for one in found if one.week < week), None)
+
+
+def up_to(found: tuple[Edition, ...], name: EditionName) -> tuple[Edition, ...]:
+    """The editions that came before one, the oldest first; a correction comes after what it corrects."""
+    key = (name.week, name.revision)
+    return tuple(one for one in reversed(found) if (one.week, one.revision) < key)
 
 
 def manifest_of(edition: Edition, files: dict[str, bytes], lab_version: str) -> bytes:

@@ -165,7 +165,12 @@ def _cell(
     state, runs = CellState.MEASURED if taken else CellState.PLANNED, []
     if len(taken) >= FRESH_LAUNCHES and not spec.attached:
         try:
-            runs = [project(store, status.run_id, until, namer) for status in taken]
+            # every count looks at the whole store, and launches of one plan share it
+            plans = {status.plan_digest: status.run_id for status in taken}
+            tallies = {plan: store.launches(one, until) for plan, one in plans.items()}
+            runs = [
+                project(store, status.run_id, until, namer, launches=tallies[status.plan_digest]) for status in taken
+            ]
             state = CellState.PUBLISHED
         except EvidenceError:
             state = CellState.RE_MEASURED

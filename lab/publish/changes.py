@@ -27,6 +27,10 @@ MetricName = Literal["output_tok_per_s", "goodput_rps", "ttft_s", "tpot_s", "sta
 """What is compared from week to week: rates, p50 of latencies, start-up, and each task of the quality suite."""
 
 
+SPEED: frozenset[MetricName] = frozenset({"output_tok_per_s", "goodput_rps", "ttft_s", "tpot_s"})
+"""What is told only with the start and the quality of the same cell beside it."""
+
+
 class EditionName(Frozen):
     """One edition of one week."""
 
@@ -60,6 +64,19 @@ class ChangedValue(Frozen):
     high: float
 
 
+How = Literal["changed", "within", "incomparable"]
+"""A value of two weeks: it moved further than its launches scatter, it did not, or there is nothing to say."""
+
+
+class Beside(Frozen):
+    """Start and quality of a cell whose speed moved."""
+
+    cell: CellName
+    startup: How
+    quality: How
+    """Of its tasks: one that changed, else one that cannot be compared, else all are within noise."""
+
+
 class ChangedVersion(Frozen):
     """A cell whose engine states another version of itself."""
 
@@ -88,6 +105,8 @@ class News(Frozen):
     """Runs of the edition before that have been withdrawn."""
     versions: tuple[ChangedVersion, ...] = ()
     changed: tuple[ChangedValue, ...] = ()
+    beside: tuple[Beside, ...] = ()
+    """For each cell of `changed` whose speed moved."""
     within: int = 0
     """Values whose difference is within noise."""
     incomparable: int = 0
@@ -122,16 +141,21 @@ def news(
     old, new = _cells(before), _cells(after)
     states = {(match.match_id, cell.spec_digest): cell for match in matches for cell in match.cells}
     changed: list[ChangedValue] = []
+    beside: list[Beside] = []
     within = incomparable = 0
     both = [key for key in new if key in old and _ids(old[key]) != _ids(new[key])]
     for key in both:
-        for found in _values(old[key], new[key]):
-            if found is None:
-                incomparable += 1
-            elif found.low <= 0 <= found.high:
-                within += 1
-            else:
+        hows: dict[str, list[How]] = {}
+        for metric, found in _values(old[key], new[key]):
+            how: How = "incomparable" if found is None else "within" if found.low <= 0 <= found.high else "changed"
+            hows.setdefault(metric, []).append(how)
+            incomparable += how == "incomparable"
+            within += how == "within"
+            if found is not None and how == "changed":
                 changed.append(found)
+        if any("changed" in hows.get(metric, ()) for metric in SPEED):
+            starts, scores = (_together(hows.get(metric, [])) for metric in ("startup_s", "score"))
+            beside.append(Beside(cell=_name(new[key]), startup=starts, quality=scores))
     gone_ids = {run.run_id for run in before} & set(withdrawn)
     return News(
         since=since,
@@ -152,10 +176,18 @@ def news(
             if old[key][-1].engine_version != new[key][-1].engine_version
         ),
         changed=tuple(changed),
+        beside=tuple(beside),
         within=within,
         incomparable=incomparable,
         same=sum(_ids(old[key]) == _ids(new[key]) for key in new if key in old),
     )
+
+
+def _together(found: Sequence[How]) -> How:
+    """Several values in one word; none at all has nothing to be compared."""
+    if "changed" in found:
+        return "changed"
+    return "within" if found and "incomparable" not in found else "incomparable"
 
 
 def _cells(runs: Iterable[PublicRun]) -> dict[Key, list[PublicRun]]:
@@ -178,7 +210,9 @@ Reading = tuple[MetricName, Name | None, int | None, float | None]
 """What is read: metric, task, concurrency, rate."""
 
 
-def _values(before: Sequence[PublicRun], after: Sequence[PublicRun]) -> Iterator[ChangedValue | None]:
+def _values(
+    before: Sequence[PublicRun], after: Sequence[PublicRun]
+) -> Iterator[tuple[MetricName, ChangedValue | None]]:
     """Each value of a cell with its difference; None where only one side has it or there is no interval."""
     readings = dict.fromkeys(reading for run in (*before, *after) for reading in _read(run))
     for reading in readings:
@@ -186,19 +220,22 @@ def _values(before: Sequence[PublicRun], after: Sequence[PublicRun]) -> Iterator
         shared = _ids(before) & _ids(after)
         interval = None if shared else interval_of_difference(one, other)
         if interval is None or len(one) < len(before) or len(other) < len(after):
-            yield None
+            yield reading[0], None
             continue
         metric, task, concurrency, rate_rps = reading
-        yield ChangedValue(
-            cell=_name(after),
-            metric=metric,
-            task=task,
-            concurrency=concurrency,
-            rate_rps=rate_rps,
-            before=rounded(fmean(one)),
-            after=rounded(fmean(other)),
-            low=rounded(interval[0]),
-            high=rounded(interval[1]),
+        yield (
+            metric,
+            ChangedValue(
+                cell=_name(after),
+                metric=metric,
+                task=task,
+                concurrency=concurrency,
+                rate_rps=rate_rps,
+                before=rounded(fmean(one)),
+                after=rounded(fmean(other)),
+                low=rounded(interval[0]),
+                high=rounded(interval[1]),
+            ),
         )
 
 

@@ -19,10 +19,12 @@ from lab.quality.arms import Ending
 from lab.quality.paired import Paired
 from lab.quality.path import Contrast, PathId, QualityPath
 from lab.records import (
+    QUANTILES,
     Build,
     CacheState,
     Certificate,
     Concern,
+    EngineSeries,
     EngineUse,
     EvidenceGrade,
     GpuUse,
@@ -116,6 +118,10 @@ class PublicPreparation(Frozen):
         return self.build.seconds if self.build is not None and self.build.reused else self.build_s
 
 
+Grid = Annotated[tuple[float, ...], Field(min_length=len(QUANTILES), max_length=len(QUANTILES))]
+"""A distribution, as its quantiles."""
+
+
 class PublicLevel(Frozen):
     """One rung of the ladder; see `lab.records.LevelResult`."""
 
@@ -129,6 +135,10 @@ class PublicLevel(Frozen):
     completion_tokens: Summary
     metrics: dict[Name, Summary]
     scalars: dict[Name, float | None]
+    quantiles: dict[Name, Grid] = Field(default_factory=dict)
+    """TTFT and TPOT at the shares of `lab.records.QUANTILES`; empty in evidence from before they were kept."""
+    began_s: float | None = None
+    """First send, seconds after that of the first level."""
     structured: dict[Structured, int] | None = None
     energy_j_per_output_token: float | None = None
     concerns: tuple[Concern, ...] = ()
@@ -273,6 +283,8 @@ class PublicRun(Frozen):
     """What its CPUs did; None: nobody looked."""
     engine_use: EngineUse | None = None
     """What its engine's counters said; None: nothing was scraped."""
+    engine_series: EngineSeries | None = None
+    """The same over time; None: it exposes none of them, or the evidence is from before they were kept."""
     gpu_use: GpuUse | None = None
     """What its GPUs did; None: none was seen."""
     ceilings: RunCeilings | None = None

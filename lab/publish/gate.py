@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from lab.errors import EvidenceError, LeakFound
+from lab.errors import EvidenceError, LeakFound, storage_step
 from lab.publish.known import Known
 from lab.publish.markup import NO_POLICY, active_in, active_in_style
 from lab.publish.patterns import patterns_in
 from lab.publish.private import PrivateFact, private_facts
 from lab.publish.readings import MOST_BYTES, Reading, readings, readings_of_name
+from lab.scratch import exchange, scratch, write_atomically
 from lab.spec import Frozen
 
 __all__ = ["Finding", "Known", "Looked", "PrivateFact", "inspect", "look_through", "private_facts", "release"]
 
-REPORT_FILE = re.compile(r"(?:[a-z]{2}/(?:index\.html|handout\.pdf)|evidence/(?:r-[a-z2-7]{10}|contrasts)\.json)")
+REPORT_FILE = re.compile(r"(?:[a-z]{2}/(?:index\.html|handout\.pdf)|evidence/(?:r-[a-z2-7]{10}|contrasts|path)\.json)")
 """What a report folder holds; a folder with anything else in it is never replaced."""
 
 INSIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,79}){0,7}")
@@ -172,20 +171,17 @@ def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFac
         raise EvidenceError(f"{folder} holds something that is not a report; it was left alone", "name another folder")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staged = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.new-"))
+        with scratch("report", folder.parent) as own:
+            staged = own / "new"
+            staged.mkdir()
+            for name, payload in files.items():
+                path = staged / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, payload)
+            _swap(staged, folder, own / "old")
     except OSError as problem:
-        raise EvidenceError(f"{folder.parent} cannot be written: {problem.strerror}") from None
-    try:
-        for name, payload in files.items():
-            path = staged / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(payload)
-        staged.chmod(0o755)
-        _swap(staged, folder)
-    except OSError as problem:
-        raise EvidenceError(f"{folder} could not be written: {problem.strerror}") from None
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
+        step = storage_step(problem, str(folder.parent))
+        raise EvidenceError(f"{folder} could not be written: {problem.strerror}; it is as it was", step) from None
 
 
 def _is_report(folder: Path) -> bool:
@@ -196,19 +192,17 @@ def _is_report(folder: Path) -> bool:
     return all(REPORT_FILE.fullmatch(name) for name in files)
 
 
-def _swap(staged: Path, folder: Path) -> None:
+def _swap(staged: Path, folder: Path, old: Path) -> None:
+    """Put a report in place; what stood there goes to `old`. At every moment a whole one stands, where Linux can."""
     if not folder.exists():
         staged.rename(folder)
-        return
-    old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old-"))
-    folder.rename(old / "report")
-    try:
-        staged.rename(folder)
-    except OSError:
-        (old / "report").rename(folder)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+    elif not exchange(staged, folder):
+        folder.rename(old)
+        try:
+            staged.rename(folder)
+        except OSError:
+            old.rename(folder)
+            raise
 
 
 def _without_policy(name: str, payload: bytes) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from lab.evidence import EvidenceStore
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import PrivateFact, release
 from lab.publish.projection import project
+from lab.scratch import scratch
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def hand_out(papers: Papers, folder: Path, facts: Iterable[PrivateFact]) -> tupl
         LeakFound: something would identify this site; nothing was written.
     """
     facts = tuple(facts)
-    with tempfile.TemporaryDirectory() as scratch:
-        release(papers.readable, Path(scratch) / "readable", facts)
+    with scratch("handout") as apart:
+        release(papers.readable, apart / "readable", facts)
     release(papers.files, folder, facts)
     return tuple(folder / name for name in papers.files if not name.startswith("evidence/"))

@@ -11,8 +11,10 @@ from lab.betray import CONDITIONS, FIELDS, Finding, Trace, Unknown, betray, trac
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
 from lab.imports import read_imported
+from lab.imports.ceilings import Declared, ImportedCeilings, Tables, imported_ceilings
 from lab.imports.record import Counts, ImportedMetric, ImportedRecord, Tool
 from lab.publish.gate import private_facts, release
+from lab.publish.projection import rounded_tree
 from lab.records import RunId
 from lab.spec import Frozen, Sha256
 
@@ -39,6 +41,8 @@ class PublicImported(Frozen):
     workload: str | None
     counts: Counts
     metrics: tuple[ImportedMetric, ...]
+    ceilings: ImportedCeilings
+    """What bounds it, and what is missing where nothing is known to."""
     lab_version: str
 
 
@@ -68,8 +72,8 @@ class PublicImports(Frozen):
     """Records that are not shown because their licence is not known to allow it, or asks for a credit nobody gave."""
 
 
-def project_imports(records: Sequence[ImportedRecord]) -> PublicImports:
-    """What may be shown of these records."""
+def project_imports(records: Sequence[ImportedRecord], declared: Declared | None = None) -> PublicImports:
+    """What may be shown of these records; `declared` is what the reader adds to those that do not say it."""
     shown = [one for one in records if one.source.republish == "yes"]
     traces = {one.run_id: trace_of_import(one) for one in shown}
     groups: dict[tuple[str | None, str], list[ImportedRecord]] = {}
@@ -81,9 +85,9 @@ def project_imports(records: Sequence[ImportedRecord]) -> PublicImports:
             side = [traces[one.run_id] for one in group]
             run_ids = tuple(one.run_id for one in group)
             beside.append(Beside(run_ids=run_ids, findings=betray(side), unknowns=unknown(side)))
-    tools = dict.fromkeys(one.source.tool for one in shown)
+    tools, tables = dict.fromkeys(one.source.tool for one in shown), Tables()
     return PublicImports(
-        records=tuple(_public(one) for one in shown),
+        records=tuple(_public(one, imported_ceilings(one, declared or Declared(), tables)) for one in shown),
         beside=tuple(beside),
         silences=tuple(
             _silence(tool, [traces[one.run_id] for one in shown if one.source.tool == tool]) for tool in tools
@@ -93,9 +97,20 @@ def project_imports(records: Sequence[ImportedRecord]) -> PublicImports:
 
 
 def publish_imports(
-    store: EvidenceStore, run_ids: Sequence[str], folder: Path, build: Callable[[PublicImports], Mapping[str, bytes]]
+    store: EvidenceStore,
+    run_ids: Sequence[str],
+    folder: Path,
+    build: Callable[[PublicImports], Mapping[str, bytes]],
+    declared: Declared | None = None,
 ) -> tuple[Path, ...]:
     """Write the page of imported records and its evidence into `folder`, through the leak gate.
+
+    Args:
+        store: where the bundles are.
+        run_ids: records.
+        folder: where the page goes.
+        build: makes the pages.
+        declared: machine and shapes that the files do not name.
 
     Raises:
         EvidenceError: a bundle is damaged or was measured here, or nothing may be shown.
@@ -106,7 +121,7 @@ def publish_imports(
             raise EvidenceError(f"{run_id} was measured here; it belongs into a report", f"lab report {run_id}")
         if problems := store.verify(run_id):
             raise EvidenceError(f"{run_id} is damaged: {'; '.join(problems)}", f"lab verify {run_id}")
-    public = project_imports([read_imported(store, run_id) for run_id in run_ids])
+    public = project_imports([read_imported(store, run_id) for run_id in run_ids], declared)
     if not public.records:
         raise EvidenceError(
             f"none of {len(run_ids)} imported record(s) may be shown: their licence is not stated, does not allow it, "
@@ -119,7 +134,7 @@ def publish_imports(
     return tuple(folder / name for name in pages)
 
 
-def _public(record: ImportedRecord) -> PublicImported:
+def _public(record: ImportedRecord, ceilings: ImportedCeilings) -> PublicImported:
     source = record.source
     assert source.licence is not None  # nothing is shown without one
     return PublicImported(
@@ -138,6 +153,7 @@ def _public(record: ImportedRecord) -> PublicImported:
         workload=_word(record.load.workload),
         counts=record.counts,
         metrics=record.metrics,
+        ceilings=rounded_tree(ceilings) or ceilings,
         lab_version=source.lab_version,
     )
 

@@ -200,14 +200,15 @@ def _own_name(path: str, *public: str) -> Iterator[tuple[str, str]]:
 
 def _of_answers(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
     """What the model wrote, to the load and to the quality suite, and what servers said of failures."""
-    for record in store.requests(run_id):
-        yield "answer of the model", record.text[:MOST_OF_A_TEXT]
-        yield "words of an error", record.error or ""
-        if record.item and store.spec(run_id).workload.content == "own-traffic":
-            yield "item of the traffic", record.item
-    for item in store.samples(run_id):
-        yield "answer of the model", (item.text or "")[:MOST_OF_A_TEXT]
-        yield "words of an error", item.error or ""
+    own_traffic = store.spec(run_id).workload.content == "own-traffic"
+    for text, error, item in store.words(run_id):
+        yield "answer of the model", text[:MOST_OF_A_TEXT]
+        yield "words of an error", error or ""
+        if item and own_traffic:
+            yield "item of the traffic", item
+    for answered in store.samples(run_id):
+        yield "answer of the model", (answered.text or "")[:MOST_OF_A_TEXT]
+        yield "words of an error", answered.error or ""
 
 
 def _of_log(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:

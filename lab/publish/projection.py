@@ -50,7 +50,13 @@ DIGITS = 4
 GradeReason = Literal["no-gpu-seen", "engine-not-seen-on-gpu", "attached-elsewhere", "nvml", "generated", "imported"]
 
 
-def project(store: EvidenceStore, run_id: str, until: datetime | None = None, namer: Namer | None = None) -> PublicRun:
+def project(
+    store: EvidenceStore,
+    run_id: str,
+    until: datetime | None = None,
+    namer: Namer | None = None,
+    launches: LaunchTally | None = None,
+) -> PublicRun:
     """The public evidence of one measured, whole run.
 
     Args:
@@ -58,6 +64,7 @@ def project(store: EvidenceStore, run_id: str, until: datetime | None = None, na
         run_id: the run.
         until: launches of its spec are counted up to this moment; None counts all.
         namer: what may be said of models and machines; None: as params/publish.yaml says.
+        launches: how the launches of its spec went, where that is known already; None: they are counted.
 
     Raises:
         EvidenceError: the run is not measured, or its bundle is damaged: it cannot carry a report.
@@ -74,7 +81,8 @@ def project(store: EvidenceStore, run_id: str, until: datetime | None = None, na
     if record.environment is None or record.launch is None or record.preparation is None:
         raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
     try:
-        return _public(record, record.manifest_sha256, store.launches(run_id, until), namer or open_namer())
+        tally = launches or store.launches(run_id, until)
+        return _public(record, record.manifest_sha256, tally, namer or open_namer())
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -126,11 +134,11 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
             for name in ("weights_sha256", "chat_template_sha256")
         }
         path = path.model_copy(update=digests)
-    build = _rounded_tree(preparation.build)
+    build = rounded_tree(preparation.build)
     if build is not None:
         build = build.model_copy(update={"key": namer.digest_of(spec.model, build.key)})
     # what bounds a run follows from the exact machine and the exact weights, and names both
-    ceilings = _rounded_tree(record.ceilings) if exact and not namer.hides(spec.model) else None
+    ceilings = rounded_tree(record.ceilings) if exact and not namer.hides(spec.model) else None
     return PublicRun(
         run_id=record.run_id,
         spec_digest=namer.digest_of(spec.model, spec.spec_digest),
@@ -164,7 +172,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
             cache_state=preparation.cache_state,
             wiped=preparation.wiped,
             phases=tuple(phase.model_copy(update={"seconds": rounded(phase.seconds)}) for phase in preparation.phases),
-            launches=_rounded_tree(launches) if launches.attempts else None,
+            launches=rounded_tree(launches) if launches.attempts else None,
         ),
         levels=tuple(map(_level, record.levels)),
         not_expressible=record.launch.not_expressible,
@@ -195,9 +203,10 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         machine=machine,
         pseudonym_key=namer.key_of(spec.model.series),
         isolation=spec.isolation,
-        host_use=_rounded_tree(record.host_use),
-        gpu_use=_rounded_tree(record.gpu_use),
-        engine_use=_rounded_tree(record.engine_use),
+        host_use=rounded_tree(record.host_use),
+        gpu_use=rounded_tree(record.gpu_use),
+        engine_use=rounded_tree(record.engine_use),
+        engine_series=rounded_tree(record.engine_series),
         ceilings=ceilings,
         command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
         path=path,
@@ -207,7 +216,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
 F = TypeVar("F", bound=Frozen)
 
 
-def _rounded_tree(whole: F | None) -> F | None:
+def rounded_tree(whole: F | None) -> F | None:
     """A record with every float rounded, however deep."""
 
     def inner(value: Any) -> Any:
@@ -230,6 +239,11 @@ def _level(level: LevelResult) -> PublicLevel:
         completion_tokens=_summary(level.completion_tokens),
         metrics={name: _summary(summary) for name, summary in level.metrics.items()},
         scalars={name: maybe(value) for name, value in level.scalars.items()},
+        quantiles={
+            name: tuple(_number(value, _step(level.metrics[name])) for value in grid)
+            for name, grid in level.quantiles.items()
+        },
+        began_s=maybe(level.began_s),
         structured=level.structured,
         energy_j_per_output_token=maybe(level.energy_j_per_output_token),
         concerns=tuple(
@@ -318,15 +332,22 @@ def _quality_reason(record: RunRecord) -> Literal["not-applicable-seeded-text", 
 def _summary(summary: Summary) -> Summary:
     """A summary with no more digits than its own spread supports, and never more than `DIGITS`.
 
-    The half-width of the mean's 95 % interval is taken from the upper half of the distribution, as if it were
-    normal: 1.96 · (p90 − p50) / 1.2816 / √n. Every value keeps the place of its second digit, all of them the same,
-    so that min ≤ p50 ≤ max stays true.
+    All values keep the same place, so that min ≤ p50 ≤ max stays true.
     """
-    step = 0.0
-    if summary.n > 1 and summary.p50 is not None and summary.p90 is not None and summary.p90 > summary.p50:
-        half = 1.96 * (summary.p90 - summary.p50) / 1.2816 / math.sqrt(summary.n)
-        step = 10.0 ** (math.floor(math.log10(half)) - 1)
+    step = _step(summary)
     return Summary(**{name: value if name == "reason" else _number(value, step) for name, value in summary})
+
+
+def _step(summary: Summary) -> float:
+    """The place of the last digit that a summary's spread supports; 0: there is none to tell.
+
+    The half-width of the mean's 95 % interval is taken from the upper half of the distribution, as if it were
+    normal: 1.96 · (p90 − p50) / 1.2816 / √n. Its second digit is the last that is kept.
+    """
+    if summary.n < 2 or summary.p50 is None or summary.p90 is None or summary.p90 <= summary.p50:
+        return 0.0
+    half = 1.96 * (summary.p90 - summary.p50) / 1.2816 / math.sqrt(summary.n)
+    return float(10.0 ** (math.floor(math.log10(half)) - 1))
 
 
 def _number(value: Any, step: float = 0.0) -> Any:

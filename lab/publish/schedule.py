@@ -40,6 +40,14 @@ class CutOff(Frozen):
     """Local time, HH:MM."""
 
 
+def _several(given: object) -> object:
+    return (given,) if isinstance(given, str) else given
+
+
+FactsFiles = Annotated[tuple[Name, ...], BeforeValidator(_several)]
+"""One file may be written without brackets."""
+
+
 class MatchEntry(Frozen):
     """One match, or every match of a plan."""
 
@@ -47,6 +55,13 @@ class MatchEntry(Frozen):
     """A plan of params/, without .yaml: its cells are known before they are measured."""
     match_id: MatchId | None = None
     """Only this match; with `plan`, it has to be one of the plan's."""
+    facts: FactsFiles = ()
+    """What the team states, and what was counted in its traffic: files of params/facts/ without .yaml. The path of
+    their workloads is walked with this match, which is the comparison where the plan has several."""
+    decision: Name | None = None
+    """The rules it is walked by, a file of params/decision/ without .yaml; None: engine-choice."""
+    workloads: tuple[Name, ...] = ()
+    """Which workloads of the facts this match answers; none: all."""
 
 
 class Said(Frozen):
@@ -86,6 +101,10 @@ class WantedMatch(Frozen):
     """None: only runs say which table it is."""
     planned: tuple[RunSpec, ...]
     """Its cells, as its plan names them; empty without a plan."""
+    facts: tuple[Name, ...] = ()
+    decision: Name | None = None
+    workloads: tuple[Name, ...] = ()
+    """As in `MatchEntry`."""
 
 
 def read_publish_file(path: Path = PUBLISH_FILE) -> PublishFile:
@@ -100,6 +119,8 @@ def read_publish_file(path: Path = PUBLISH_FILE) -> PublishFile:
     for place, entry in enumerate(found.matches):
         if entry.plan is None and entry.match_id is None:
             raise ParamsError(f"{where}: matches.{place} names nothing; it needs plan, match_id or both")
+        if not entry.facts and (entry.decision or entry.workloads):
+            raise ParamsError(f"{where}: matches.{place}: a decision is walked with facts; write facts: beside it")
     ids = [one.run_id for one in found.withdrawn]
     twice = sorted({run_id for run_id in ids if ids.count(run_id) > 1})
     if twice:
@@ -115,9 +136,11 @@ def wanted_matches(found: PublishFile, folder: Path = PARAMS_FOLDER) -> tuple[Wa
     """
     wanted: dict[str, WantedMatch] = {}
     for entry in found.matches:
+        walked = {"facts": entry.facts, "decision": entry.decision, "workloads": entry.workloads}
         if entry.plan is None:
             assert entry.match_id is not None  # read_publish_file refused it
-            wanted.setdefault(entry.match_id, WantedMatch(match_id=entry.match_id, plan=None, table=None, planned=()))
+            one = WantedMatch(match_id=entry.match_id, plan=None, table=None, planned=())
+            wanted.setdefault(entry.match_id, one.model_copy(update=walked))
             continue
         plan = load_plan(folder / f"{entry.plan}.yaml")
         groups = [group for group in plan.groups if entry.match_id in (None, group.match_id)]
@@ -127,10 +150,10 @@ def wanted_matches(found: PublishFile, folder: Path = PARAMS_FOLDER) -> tuple[Wa
                 f"plan {entry.plan} has no match {entry.match_id}; it has: {there}",
                 f"lab plan {shown(folder / entry.plan)}.yaml",
             )
+        answering = next((group for group in groups if group.table == "comparison"), groups[0])
         for group in groups:
-            wanted[group.match_id] = WantedMatch(
-                match_id=group.match_id, plan=plan.name, table=group.table, planned=group.specs
-            )
+            one = WantedMatch(match_id=group.match_id, plan=plan.name, table=group.table, planned=group.specs)
+            wanted[group.match_id] = one.model_copy(update=walked) if group is answering else one
     return tuple(wanted.values())
 
 

@@ -14,7 +14,6 @@ import io
 import json
 import os
 import re
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from urllib.parse import quote
 from pydantic import StringConstraints, ValidationError
 
 from lab.errors import NotLocked, QualityError
+from lab.scratch import write_atomically
 from lab.spec import Frozen, Sha256, digest
 
 LOCK = "suite.lock.json"
@@ -115,8 +115,8 @@ def fetch_data(
         locks[data], payloads[data] = _fetch_one(hub, suite, data, source, before.get(data), on_step)
     try:
         for data, payload in payloads.items():
-            _write(folder / data, payload)
-        _write(folder / LOCK, Lock(locked=before | locks).model_dump_json(indent=1).encode() + b"\n")
+            write_atomically(folder / data, payload)
+        write_atomically(folder / LOCK, Lock(locked=before | locks).model_dump_json(indent=1).encode() + b"\n")
     except OSError as problem:
         raise QualityError(f"{folder} cannot be written: {problem.strerror}") from None
     return locks
@@ -223,18 +223,3 @@ def _get(url: str) -> bytes:
     if len(payload) > MOST_BYTES:
         raise QualityError(f"{url} is longer than {MOST_BYTES} bytes")
     return payload
-
-
-def _write(path: Path, payload: bytes) -> None:
-    """Whole or not at all."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
-        part = Path(file.name)
-        try:
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-            part.chmod(0o644)
-            os.replace(part, path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise

@@ -36,7 +36,7 @@ def lm_eval_version() -> str:
     Raises:
         QualityError: lm-eval is not installed.
     """
-    return _version("lm-eval")
+    return library_version("lm-eval")
 
 
 def suite_digest(suite: Suite) -> str:
@@ -45,7 +45,7 @@ def suite_digest(suite: Suite) -> str:
     Raises:
         QualityError: lm-eval is not installed.
     """
-    versions = {name: _version(name) for name in LIBRARIES}
+    versions = {name: library_version(name) for name in LIBRARIES}
     here = Path(__file__).parent
     with offline_and_quiet():
         return digest(
@@ -85,7 +85,12 @@ def pinned(suite: Suite, task: Task) -> dict[str, Any]:
     }
 
 
-def _version(library: str) -> str:
+def library_version(library: str) -> str:
+    """The installed version of a library that scores.
+
+    Raises:
+        QualityError: it is not installed.
+    """
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:

@@ -16,7 +16,6 @@ import struct
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from lab.errors import EvidenceError
+from lab.scratch import scratch
 
 LIMIT_S = 600.0
 """How long building pages may take."""
@@ -72,15 +72,15 @@ def apart(target: str) -> Callable[..., dict[str, bytes]]:
     """
 
     def build(*args: Any, **kwargs: Any) -> dict[str, bytes]:
-        with tempfile.TemporaryDirectory(prefix="edition-") as folder:
-            evidence = Path(folder) / "evidence"
+        with scratch("pages") as folder:
+            evidence = folder / "evidence"
             evidence.mkdir()
             (evidence / "arguments.json").write_bytes(to_json({"args": args, "kwargs": kwargs}))
-            done = run_apart(Path(folder), f"from lab.report.apart import main; main({target!r})")
+            done = run_apart(folder, f"from lab.report.apart import main; main({target!r})")
             if done.returncode:
                 said = done.stderr.strip().splitlines()
                 raise EvidenceError(f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}")
-            pages = Path(folder) / "pages"
+            pages = folder / "pages"
             found = [path for path in sorted(pages.rglob("*")) if path.is_file() and not path.is_symlink()]
             return {path.relative_to(pages).as_posix(): path.read_bytes() for path in found}
 

@@ -9,12 +9,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lab.betray import Finding
+from lab.imports.record import Counts, ImportedMetric
 from lab.match import Topic
 from lab.publish.imported import Beside, PublicImported, PublicImports
 from lab.report.betrayed import field_name, headline, letters, title, unknown_lines, value_lines
 from lab.report.cells import table
 from lab.report.grid import Cell, Row, Table, Text, missing, words
-from lab.report.messages import LANGS, Messages, messages
+from lab.report.imported_ceilings import ceilings_of_imports, imported_ceiling_facts
+from lab.report.messages import LANGS, Messages, messages, slug
 from lab.report.numbers import count, significant
 from lab.report.typeface import face_css
 from lab.spec import digest
@@ -52,6 +54,10 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
             for one in public.silences
         ],
         groups=[_group(one, public.records, t) for one in public.beside],
+        ceilings=ceilings_of_imports(
+            ((one.run_id, one.engine or t("value-not-recorded"), one.ceilings) for one in public.records), t
+        ),
+        bounds=[(one.run_id, imported_ceiling_facts(one.ceilings, t)) for one in public.records],
         numbers=[_numbers(one, t) for one in public.records],
         kept_private=public.kept_private,
         digest=digest(public.model_dump(mode="json")),
@@ -108,21 +114,34 @@ def _numbers(one: PublicImported, t: Messages) -> Table:
     for name, group in groupby(one.metrics, key=lambda metric: metric.name):
         metrics = tuple(group)
         values = ", ".join(f"{metric.statistic or ''} {significant(metric.value)}".strip() for metric in metrics)
-        differs = metrics[0].differs
         rows.append(
             Row(
                 cells=(
                     Cell(lines=(Text(text=name, style="code"),)),
                     words(f"{values} {metrics[0].unit}"),
-                    words(t("imported-ours") if differs is None else differs),
+                    words(definition(metrics[0], t)),
                 )
             )
         )
-    counted = ", ".join(f"{name} {count(value)}" for name, value in one.counts.model_dump(exclude_none=True).items())
+    counted = counted_words(one.counts, t)
     rows.append(Row(cells=(words(t("imported-counted")), _said(counted, t), words("—"))))
     caption = t("imported-numbers", run=one.run_id, engine=one.engine or t("value-not-recorded"))
     titles = map(t, ("imported-metric", "imported-values", "imported-definition"))
     return table(f"numbers-{one.run_id}", caption, titles, rows, style="prose")
+
+
+def definition(metric: ImportedMetric, t: Messages) -> str:
+    """The lab's definition, or how the tool's differs; one without a translation stays in the tool's words."""
+    if metric.differs is None:
+        return t("imported-ours")
+    key = f"differs-{slug(metric.name)}"
+    return t(key) if t.has(key) else t("differs-untranslated", text=metric.differs)
+
+
+def counted_words(counts: Counts, t: Messages) -> str:
+    """What was counted; empty where nothing was."""
+    found = counts.model_dump(exclude_none=True)
+    return t("list-separator").join(t("count-of", name=t(f"count-{name}"), n=count(n)) for name, n in found.items())
 
 
 def _said(text: str | None, t: Messages) -> Cell:

@@ -94,3 +94,8 @@ def week(name: str, t: Messages) -> str:
     year, number = name.split("-W")
     first, last = (date.fromisocalendar(int(year), int(number), day) for day in (1, 7))
     return t("week-days", week=name, first=first, last=last)
+
+
+def day(name: str, t: Messages) -> str:
+    """A day of the ISO calendar, as the language writes dates: 2026-11-29 is 2026年11月29日."""
+    return t("day", day=date.fromisoformat(name))

@@ -5,25 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import TypeAdapter
 
 from lab.errors import ParamsError
-from lab.explain.claims import Absent, Claim, MetricName, NotApplicable
+from lab.explain.claims import Absent, Claim, Interval, MetricName, NotApplicable
 from lab.explain.decision import DECISION, VALUE, Decision, Question, read_decision
-from lab.explain.facts import Stated, TeamFacts, read_facts
+from lab.explain.facts import Overruled, Stated, TeamFacts, read_facts
 from lab.explain.flips import BreakEven, Explanation, Flip, Resampled
+from lab.explain.merging import merge
 from lab.explain.path import Ahead, End, Evidence, Step
 from lab.explain.path import Path as Walked
 from lab.params import shown
 from lab.report.cells import table
 from lab.report.grid import Cell, Row, Table, Text, missing, words
 from lab.report.messages import Messages, slug
-from lab.report.numbers import count, percent, significant
+from lab.report.numbers import count, day, percent, significant
 from lab.report.series import engine_title
+from lab.report.traffic import span
 from lab.report.words import ranking_words
 from lab.roster import find
 from lab.spec import Frozen
@@ -85,11 +87,11 @@ def check_words(decision: Decision, where: str) -> None:
         raise ParamsError("\n".join(found), f"edit {where}")
 
 
-def read_rules(facts: Path, decision: Path | None = None) -> tuple[Decision, TeamFacts]:
+def read_rules(facts: Sequence[Path], decision: Path | None = None) -> tuple[Decision, TeamFacts]:
     """A decision and the facts that it is walked with.
 
     Args:
-        facts: the facts file of the team.
+        facts: the facts file of the team, and what was counted in its traffic; at least one.
         decision: the decision file; None: the one of params/decision/.
 
     Raises:
@@ -98,7 +100,7 @@ def read_rules(facts: Path, decision: Path | None = None) -> tuple[Decision, Tea
     file = decision or DECISION
     rules = read_decision(file)
     check_words(rules, shown(file))
-    return rules, read_facts(facts, rules)
+    return rules, merge([(shown(one), read_facts(one, rules)) for one in facts], rules)
 
 
 def path_json(explanations: Explanations) -> dict[str, bytes]:
@@ -135,11 +137,11 @@ def answer_of(one: Explanation, t: Messages) -> Answer:
     """The answer in one conditional sentence, what it rests on, and what it would take to lead elsewhere."""
     path, end = one.path, one.path.end
     if end.kind in ("engine", "off-table"):
-        lead = t(f"path-{end.kind}", engine=_engine(end.engine, t))
+        lead = t(f"path-{end.kind}", engine=engine_name(end.engine, t))
     elif end.kind == "closed":
-        lead = t("path-closed", engine=_engine(end.engine, t))
+        lead = t("path-closed", engine=engine_name(end.engine, t))
     elif end.engine is not None:
-        lead = t("path-stopped-gate", engine=_engine(end.engine, t))
+        lead = t("path-stopped-gate", engine=engine_name(end.engine, t))
     else:
         lead = t("path-stopped")
     parts = (*_grounds(path, t), *_why_it_ends(path, t))
@@ -147,7 +149,7 @@ def answer_of(one: Explanation, t: Messages) -> Answer:
         lead=lead,
         rest=t("path-lead-end") + t("sentence-separator").join(parts),
         instead=t("sentence-separator").join(_instead(one, t)),
-        until=t("path-of", workload=path.workload, day=path.review_by),
+        until=t("path-of", workload=path.workload, day=day(path.review_by, t)),
     )
 
 
@@ -159,15 +161,28 @@ def _grounds(path: Walked, t: Messages) -> Iterator[str]:
         clauses = t("clause-separator").join(_clause(step, t) for step in telling)
         yield t("path-grounds", clauses=clauses)
     for step in path.steps:
-        if step.part == "gate" and step.answer == "yes" and isinstance(step.evidence, Claim):
+        own = step.part == "gate" and step.engine == path.end.engine
+        if own and step.answer == "yes" and isinstance(step.evidence, Claim):
             claim = step.evidence
             if claim.metric in ("quality_loss", "preparation_s"):
+                gained = claim.metric == "quality_loss" and claim.value is not None and claim.value < 0
+                key = "path-preparation" if claim.metric == "preparation_s" else "path-quality"
                 yield t(
-                    "path-quality" if claim.metric == "quality_loss" else "path-preparation",
-                    value=value_text(step.asked, claim, t),
+                    "path-quality-kept" if gained else key,
+                    value=value_text(step.asked, _turned(claim) if gained else claim, t),
                     asked=threshold_text(step.asked, t),
-                    against=_engine(claim.against, t) if claim.against else "",
+                    against=engine_name(claim.against, t) if claim.against else "",
                 )
+
+
+def _turned(claim: Claim) -> Claim:
+    """A loss below zero, said as the gain it is."""
+    interval = claim.interval and Interval(low=_negative(claim.interval.high), high=_negative(claim.interval.low))
+    return claim.model_copy(update={"value": _negative(claim.value), "interval": interval})
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 def _clause(step: Step, t: Messages) -> str:
@@ -185,7 +200,7 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
     closed = [step for step in path.steps if step.closed is not None]
     for step in closed:
         assert step.closed is not None
-        yield t("path-branch-closed", engine=_engine(step.engine, t), reason=step.closed.text(t.lang))
+        yield t("path-branch-closed", engine=engine_name(step.engine, t), reason=_closing(step, t))
     for step in path.steps:
         if step.either:
             yield t("path-either-open", question=step.asked.question.text(t.lang), why=_open(step, t))
@@ -197,8 +212,18 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
         step = next(one for one in path.steps if one.at == end.at)
         yield t("path-open", question=step.asked.question.text(t.lang), why=_open(step, t))
         for ahead in step.ahead:
-            yield t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+            yield t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
         yield t("path-next", what=_next(step, t))
+
+
+def _closing(step: Step, t: Messages) -> str:
+    """The reason of the decision file, with the number that closed the branch where there is one."""
+    assert step.closed is not None
+    reason = step.closed.text(t.lang)
+    if step.asked.threshold is None:
+        return reason
+    number = value_text(step.asked, step.evidence, t)
+    return t("closed-by", reason=reason, value=number, asked=threshold_text(step.asked, t))
 
 
 def _instead(one: Explanation, t: Messages) -> Iterator[str]:
@@ -210,7 +235,7 @@ def _instead(one: Explanation, t: Messages) -> Iterator[str]:
         if answers_it or end.kind not in ("engine", "off-table") or end.engine in told:
             continue
         told.add(end.engine)
-        yield t("path-instead", end=_end_text(end, t), change=_change_text(flip, t))
+        yield t("path-instead", end=end_text(end, t), change=_change_text(flip, t))
         for pays in one.break_evens:
             if pays.engine == end.engine and isinstance(pays.found, Claim) and pays.found.value:
                 yield _pays_text(pays.found, t)
@@ -229,7 +254,7 @@ def _change_text(flip: Flip, t: Messages) -> str:
         return flip.clause.text(t.lang).replace(VALUE, then or "")
     if isinstance(flip.then, bool):
         reply = t("reply-yes" if flip.then else "reply-no")
-        return t("change-answer", question=_of(question, flip.engine, t), answer=reply)
+        return t("change-answer", question=question_of(question, flip.engine, t), answer=reply)
     return t(
         "change-threshold",
         question=question,
@@ -269,8 +294,13 @@ def threshold_text(asked: Question, t: Messages) -> str:
     return t("at-most" if asked.at_least is None else "at-least", value=text)
 
 
-def _number(value: float, t: Messages) -> str:
+def number_text(value: float) -> str:
+    """A number of a sentence: three significant digits, no zeros at its end."""
     return f"−{_trim(significant(-value))}" if value < 0 else _trim(significant(value))
+
+
+def _number(value: float, _: Messages) -> str:
+    return number_text(value)
 
 
 def _signed(value: float, t: Messages) -> str:
@@ -282,24 +312,31 @@ def _trim(text: str) -> str:
 
 
 def _with_unit(number: str, asked: Question, t: Messages) -> str:
-    unit = asked.unit or ""
+    return unit_text(number, asked.unit, t)
+
+
+def unit_text(number: str, unit: str | None, t: Messages) -> str:
+    """A number with its unit, in the words of the catalogue where it has some."""
+    unit = unit or ""
     said = t(_UNITS[unit], n=1 if number == "1" else 2) if unit in _UNITS else unit
     return t("number-unit", number=number, unit=said)
 
 
-def _engine(name: str | None, t: Messages) -> str:
+def engine_name(name: str | None, t: Messages) -> str:
+    """An engine in a sentence; a stand-in is called one."""
     entry = find(name or "")
     title = engine_title(name or "")
     return t("stand-in", engine=title) if entry is not None and entry.seat == "synthetic" else title
 
 
-def _of(question: str, engine: str | None, t: Messages) -> str:
-    return t("question-of", engine=_engine(engine, t), question=question) if engine else question
+def question_of(question: str, engine: str | None, t: Messages) -> str:
+    """A question, and the engine it is asked of."""
+    return t("question-of", engine=engine_name(engine, t), question=question) if engine else question
 
 
-def _end_text(end: End, t: Messages) -> str:
+def end_text(end: End, t: Messages) -> str:
     """Where a branch leads, as part of a sentence."""
-    engine = _engine(end.engine, t) if end.engine else ""
+    engine = engine_name(end.engine, t) if end.engine else ""
     if end.kind in ("engine", "off-table", "closed"):
         return t(f"end-{end.kind}", engine=engine)
     question = end.question.text(t.lang) if end.question else ""
@@ -310,7 +347,7 @@ def _open(step: Step, t: Messages) -> str:
     """Why a question is open."""
     evidence = step.evidence
     if isinstance(evidence, Absent):
-        return t(f"why-{evidence.why}", engine=_engine(evidence.engine or step.engine, t))
+        return t(f"why-{evidence.why}", engine=engine_name(evidence.engine or step.engine, t))
     if isinstance(evidence, NotApplicable):
         return t("open-no-branch", reason=t(f"why-not-{evidence.why}"))
     if isinstance(evidence, Claim) and evidence.interval is None:
@@ -324,7 +361,9 @@ Next = Literal["state", "count", "run", "runs", "items", "probe", "name", "match
 def _next(step: Step, t: Messages) -> str:
     """What to do about an open question, with the command where there is one."""
     evidence, fact = step.evidence, step.asked.fact or ""
-    engine = _engine(evidence.engine if isinstance(evidence, Absent | Claim) and evidence.engine else step.engine, t)
+    engine = engine_name(
+        evidence.engine if isinstance(evidence, Absent | Claim) and evidence.engine else step.engine, t
+    )
     kind: Next = "run"
     if isinstance(evidence, NotApplicable):
         kind = "tree"
@@ -343,7 +382,7 @@ def _next(step: Step, t: Messages) -> str:
 def about(path: Walked, t: Messages) -> str:
     """Whose decision and facts, and when it is looked at again."""
     return t("path-about", decision=path.decision, digest=path.decision_digest, by=path.stated_by,
-             on=path.stated_on, day=path.review_by)  # fmt: skip
+             on=day(path.stated_on, t), day=day(path.review_by, t))  # fmt: skip
 
 
 def _notes(path: Walked, t: Messages) -> Iterator[str]:
@@ -368,12 +407,19 @@ def _step_cells(step: Step, t: Messages) -> tuple[Cell, ...]:
     question = step.asked.question.text(t.lang)
     heading = words(question)
     if step.part != "node":
-        note = Text(text=t(f"path-{step.part}", engine=_engine(step.engine, t)), style="note")
+        note = Text(text=t(f"path-{step.part}", engine=engine_name(step.engine, t)), style="note")
         heading = Cell(lines=(Text(text=question), note))
-    source = words(t(f"source-{step.asked.source}"))
+    source = words(t(f"source-{step.asked.source}"), *_answered_else(step, t))
     asked = t("either") if step.part != "gate" and step.asked.threshold is None else threshold_text(step.asked, t)
     return (heading, source, words(asked), _answer_cell(step, t), _evidence_cell(step, t),
             words(*_consequence(step, t)))  # fmt: skip
+
+
+def _answered_else(step: Step, t: Messages) -> tuple[str, ...]:
+    """Who answered, where it is not the one who is asked."""
+    if not isinstance(step.evidence, Stated) or step.evidence.source == step.asked.source:
+        return ()
+    return (t(f"path-answered-{step.evidence.source}"),)
 
 
 def _answer_cell(step: Step, t: Messages) -> Cell:
@@ -392,8 +438,7 @@ def _answer_cell(step: Step, t: Messages) -> Cell:
 def _evidence_cell(step: Step, t: Messages) -> Cell:
     evidence = step.evidence
     if isinstance(evidence, Stated):
-        counted = (t("path-counted", n=count(evidence.requests)),) if evidence.requests else ()
-        return words(t("path-stated", by=evidence.by, on=evidence.day), *counted)
+        return words(*_stated_lines(step.asked, evidence, t))
     if not isinstance(evidence, Claim):
         return words(t("no-evidence"))
     links = [Text(text=run_id, href=f"card-{run_id}") for run_id in evidence.run_ids]
@@ -404,10 +449,37 @@ def _evidence_cell(step: Step, t: Messages) -> Cell:
     return Cell(lines=tuple(lines))
 
 
+def _stated_lines(asked: Question, evidence: Stated, t: Messages) -> Iterator[str]:
+    """Who says it or what measured it, in how much, and what was not used beside it."""
+    if evidence.source == "traffic":
+        yield t("path-measured", on=day(evidence.day, t))
+    else:
+        yield t("path-stated", by=evidence.by, on=day(evidence.day, t))
+    if evidence.requests:
+        yield t("path-counted", n=count(evidence.requests))
+    if evidence.window_s is not None:
+        yield t("path-window", span=span(evidence.window_s, t))
+    if evidence.counted_in == "blocks":
+        yield t("path-counted-blocks")
+    if evidence.horizon_tokens is not None:
+        yield t("path-horizon", n=count(evidence.horizon_tokens))
+    if evidence.overruled is not None:
+        other = evidence.overruled
+        yield t(f"path-overruled-{other.source}", by=other.by, on=day(other.day, t), value=_other(asked, other, t))
+
+
+def _other(asked: Question, other: Overruled, t: Messages) -> str:
+    if isinstance(other.value, bool):
+        return t("reply-yes" if other.value else "reply-no")
+    if isinstance(other.value, str):
+        return t("reply-not-applicable")
+    return _with_unit(_number(other.value, t), asked, t)
+
+
 def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
     """What follows from one answer."""
     if step.part == "column":
-        return (t("column-added" if step.answer == "yes" else "column-not-added", engine=_engine(step.engine, t)),)
+        return (t("column-added" if step.answer == "yes" else "column-not-added", engine=engine_name(step.engine, t)),)
     if step.closed is not None:
         return (t("gate-closed", reason=step.closed.text(t.lang)),)
     if step.ahead:
@@ -420,13 +492,13 @@ def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
 
 
 def _ahead_text(ahead: Ahead, t: Messages) -> str:
-    return t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+    return t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
 
 
 def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
     rows = []
     for flip in one.flips:
-        question = _of(flip.asked.question.text(t.lang), flip.engine, t)
+        question = question_of(flip.asked.question.text(t.lang), flip.engine, t)
         kind = Text(text=t(f"flip-{flip.what}"), style="note")
         rows.append(
             Row(
@@ -434,7 +506,7 @@ def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
                     Cell(lines=(Text(text=question), kind)),
                     words(_flip_value(flip.now, flip.asked, t)),
                     words(_flip_value(flip.then, flip.asked, t)),
-                    words(_end_text(flip.end, t)),
+                    words(end_text(flip.end, t)),
                 )
             )
         )
@@ -462,7 +534,7 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
     ]
     for drawn in found.ends:
         now = t("share-as-now") if drawn.as_now else "—"
-        ends = words(t("share-end", end=_end_text(drawn.end, t)))
+        ends = words(t("share-end", end=end_text(drawn.end, t)))
         rows.append(Row(cells=(ends, words(now), words(percent(drawn.share)))))
     titles = map(t, ("checklist-question", "checklist-answer", "share-title"))
     return table(f"resampled-table-{place}", t("share-caption", n=count(found.draws)), titles, rows, style="prose")
@@ -471,11 +543,11 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
 def _break_even_table(pays: Iterable[BreakEven], place: int, t: Messages) -> Table:
     rows = []
     for one in pays:
-        pair = words(t("break-even-pair", engine=_engine(one.engine, t), against=_engine(one.against, t)))
+        pair = words(t("break-even-pair", engine=engine_name(one.engine, t), against=engine_name(one.against, t)))
         found = one.found
         if not isinstance(found, Claim):
             why = t(f"why-not-{found.why}") if isinstance(found, NotApplicable) else t(
-                f"why-{found.why}", engine=_engine(found.engine, t))  # fmt: skip
+                f"why-{found.why}", engine=engine_name(found.engine, t))  # fmt: skip
             rows.append(Row(cells=(pair, missing(why).model_copy(update={"colspan": 4, "number": False}))))
             continue
         asked = Question.model_validate(

@@ -35,7 +35,7 @@ _RANGES = ((0x2190, 0x21FF), (0x2E80, 0xFFFF))
 
 def covered(text: str) -> str:
     """The characters of `text` that the embedded face draws, each once, sorted."""
-    return "".join(sorted({char for char in text if any(low <= ord(char) <= high for low, high in _RANGES)}))
+    return "".join(sorted(char for char in set(text) if any(low <= ord(char) <= high for low, high in _RANGES)))
 
 
 def face_css(text: str, *, everything: bool = False) -> str:
@@ -47,7 +47,7 @@ def face_css(text: str, *, everything: bool = False) -> str:
             typefaces of the machine it is made on.
     """
     if everything:
-        characters = "".join(sorted({char for char in text if char.isprintable()}))
+        characters = "".join(sorted(char for char in set(text) if char.isprintable()))
         data = base64.b64encode(subset(characters)).decode()
         return f"@font-face{{font-family:{FAMILY};src:url(data:font/woff2;base64,{data}) format('woff2')}}"
     characters = covered(text)

@@ -1,28 +1,39 @@
 """Pages around the reports of a week: what an edition has to tell, and the index over all editions.
 
-Public facts in, pages out, like `lab.report.build`; numbers of a run stand in the report of its match only, and
-here where they moved.
+Public facts in, pages out, like `lab.report.build`. The front page opens with the answer of each match and what was
+fixed before it; numbers of a run stand in the report of its match, and here where a path rests on them or they moved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lab.explain.flips import Explanation
 from lab.publish.archive import Correction, Edition, path_of
 from lab.publish.cells import FRESH_LAUNCHES, CellState, LeftOut, PublicCell, PublicMatch
-from lab.publish.changes import CellName, ChangedValue, EditionName, News
+from lab.publish.changes import SPEED, CellName, ChangedValue, News
+from lab.publish.decisions import histories
+from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
+from lab.report.build import FIRST_CAVEATS, caveats_of, unwalked
 from lab.report.cells import Form, table
+from lab.report.columns import FixedColumn, fixed_columns
 from lab.report.grid import Cell, Row, Table, Text, number, words
+from lab.report.history import edition_text, end_text, history_tables, path_moved, path_words
 from lab.report.loads import Load, load_text
 from lab.report.messages import LANGS, Messages, messages
 from lab.report.numbers import count, fraction, milliseconds, significant
-from lab.report.series import engine_title
+from lab.report.numbers import week as week_days
+from lab.report.path import Answer, answer_of
+from lab.report.reasons import reasons_of
+from lab.report.series import engine_title, in_order
+from lab.report.told import Part, Told
 from lab.report.typeface import face_css
 
 _METRICS: dict[str, tuple[str, Form]] = {
@@ -53,9 +64,37 @@ LIMITS = ("weekly-limit-cells", "weekly-limit-noise")
 CHANCE = "weekly-limit-chance"
 
 
-def front_pages(edition: Edition, langs: tuple[str, ...] = LANGS) -> dict[str, bytes]:
-    """The front page of an edition in each language; the reports of its matches are beside it."""
-    return {f"{lang}/index.html": render("weekly.html.j2", _front(edition, messages(lang), langs)) for lang in langs}
+Runs = tuple[PublicRun, ...]
+Paths = dict[str, tuple[Explanation, ...]]
+"""match_id → the paths of the workloads that it answers."""
+
+
+def front_pages(
+    edition: Edition, runs: Runs = (), paths: Paths | None = None, langs: tuple[str, ...] = LANGS
+) -> dict[str, bytes]:
+    """The front page of an edition in each language; the reports of its matches are beside it.
+
+    Args:
+        edition: what it has to tell.
+        runs: the runs of all its matches.
+        paths: the paths that were walked with them.
+        langs: languages to build.
+    """
+    return {
+        f"{lang}/index.html": render("weekly.html.j2", _front(edition, runs, paths or {}, messages(lang), langs))
+        for lang in langs
+    }
+
+
+def told_of(edition: Edition, match_id: str, t: Messages) -> Told:
+    """What the report of one match is told of the weeks before."""
+    own = tuple(one for one in edition.history if one.match_id == match_id)
+    withdrawn = tuple(one for one in edition.withdrawn if one.cell.match_id == match_id)
+    tables = (*history_tables(own, t), *((_withdrawn_table(edition, t, match_id),) if withdrawn else ()))
+    return Told(
+        changes=tuple(changes_words(edition, t, match_id)),
+        history=Part(lines=(t("history-note") if own else t("history-no-path"),), tables=tables),
+    )
 
 
 def archive_pages(
@@ -69,9 +108,16 @@ def archive_pages(
         langs: languages to build.
     """
     languages = [messages(lang) for lang in langs]
+    told = histories([one.spoken for one in reversed(editions)])
     pages = {
         f"{lang}/index.html": render(
-            "archive.html.j2", {"t": messages(lang), "languages": languages, "weeks": _weeks(editions, withdrawn)}
+            "archive.html.j2",
+            {
+                "t": messages(lang),
+                "languages": languages,
+                "weeks": _weeks(editions, withdrawn, messages(lang)),
+                "histories": history_tables(told, messages(lang), links=True),
+            },
         )
         for lang in langs
     }
@@ -89,49 +135,114 @@ def archive_pages(
 
 def render(template: str, context: dict[str, Any]) -> bytes:
     """A finished page: the package's style and the glyphs it needs are inside."""
-    environment = Environment(
+    css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    html = _environment().get_template(template).render(css=Markup(css), **context)  # noqa: S704 - the package's own file
+    return html.replace("/*typeface*/", face_css(html), 1).encode()
+
+
+@cache
+def _environment() -> Environment:
+    """Templates, compiled once: there is a page for each week of the archive."""
+    return Environment(
         loader=PackageLoader("lab.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    html = environment.get_template(template).render(css=Markup(css), **context)  # noqa: S704 - the package's own file
-    return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
-def _front(edition: Edition, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
+def _front(edition: Edition, runs: Runs, paths: Paths, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:
     compared = len(edition.news.changed) + edition.news.within
     graded = {cell.grade for match in edition.matches for cell in match.cells}
+    of_match = {match.match_id: in_order(tuple(run for run in runs if run.match_id == match.match_id))
+                for match in edition.matches}  # fmt: skip
+    caveats = dict.fromkeys(said for own in of_match.values() if own for said in caveats_of(own, reasons_of(own), t))
     return {
         "t": t,
         "languages": [messages(lang) for lang in langs],
         "edition": edition,
+        "week": week_days(edition.week, t),
         "grades": [grade.value for grade in EvidenceGrade if grade in graded],
         "correction": correction_words(edition.correction, t) if edition.correction else [],
-        "news": news_words(edition.news, t),
+        "news": changes_words(edition, t),
+        "caveats": list(caveats)[:FIRST_CAVEATS] or [t("caveat-nothing")],
         "changed": _changed_table(edition.news, t) if edition.news.changed else None,
         "matches": [
-            {"match": match, "title": _match_title(match, t), "cells": _cells_table(match, t), "report": _has(match)}
+            {
+                "match": match,
+                "title": _match_title(match, t),
+                "answers": _answers(paths.get(match.match_id, ()), of_match[match.match_id], t),
+                "columns": _columns(match, of_match[match.match_id], t),
+                "walked": bool(paths.get(match.match_id)),
+                "cells": _cells_table(match, t),
+                "report": _has(match),
+            }
             for match in edition.matches
         ],
+        "histories": history_tables(edition.history, t),
         "withdrawn": _withdrawn_table(edition, t) if edition.withdrawn else None,
         "limits": [*map(t, LIMITS), *([t(CHANCE, n=count(compared))] if compared else ())],
     }
 
 
-def news_words(found: News, t: Messages) -> list[str]:
-    """What changed, a sentence each; a week without news says so."""
+def _columns(match: PublicMatch, runs: Runs, t: Messages) -> tuple[FixedColumn, ...]:
+    """The fixed columns of a match; an engine without a published cell is named too. Empty: none is published."""
+    if not runs:
+        return ()
+    there = {run.engine for run in runs}
+    others = dict.fromkeys(cell.engine for cell in match.cells if cell.engine not in there)
+    lacking = tuple(t("weekly-not-published", engine=engine_title(engine)) for engine in others)
+    return tuple(
+        one.model_copy(update={"values": one.values + lacking}) if one.title == t("column-engine") else one
+        for one in fixed_columns(runs, t)
+    )
+
+
+def _answers(paths: tuple[Explanation, ...], runs: Runs, t: Messages) -> list[Answer]:
+    """The answer of each path; where none was walked, what is there and what is not."""
+    if paths:
+        return [answer_of(one, t) for one in paths]
+    return [Answer(lead="", rest=unwalked(runs, t), instead=t("weekly-no-facts"))]
+
+
+def changes_words(edition: Edition, t: Messages, match_id: str | None = None) -> list[str]:
+    """What changed since the edition before, paths first, a sentence each; a week without news says so.
+
+    Args:
+        edition: the edition.
+        t: catalogue.
+        match_id: only what is about this match; None: everything.
+    """
+    said = path_words(edition, t, match_id)
+    if match_id is not None and edition.news.since is not None and match_id not in edition.match_news:
+        return [*said, t("weekly-match-new", since=edition_text(edition.news.since, t))]
+    found = edition.news if match_id is None else edition.match_news.get(match_id, edition.news)
+    news = news_words(found, t, moved=path_moved(edition, match_id))
+    reasons = {one.run_id: getattr(one.reason, t.lang) for one in edition.withdrawn}
+    if match_id is not None:
+        news += [_moved_text(one, found, t) for one in found.changed]
+    news += [t("weekly-withdrawn-why", run=run_id, reason=reasons[run_id]) for run_id in found.withdrawn
+             if run_id in reasons and not any(run_id in sentence for sentence in said)]  # fmt: skip
+    return [*said, *news]
+
+
+def news_words(found: News, t: Messages, *, moved: bool = False) -> list[str]:
+    """What changed in the evidence, a sentence each; a week without news says so.
+
+    Args:
+        found: the news.
+        t: catalogue.
+        moved: True when a path changed, so that the week is not without news.
+    """
     if found.since is None:
         return [t("weekly-first")]
     since = edition_text(found.since, t)
-    said = [t("weekly-quiet", since=since)] if found.quiet else []
+    said = [t("weekly-quiet", since=since)] if found.quiet and not moved else []
     said += [t("weekly-new", cell=cell_text(one, t)) for one in found.new]
     for gone in found.gone:
         state = t("weekly-state-left") if gone.state is None else t(_STATES[gone.state])
         said.append(t("weekly-gone", cell=cell_text(gone.cell, t), state=state, why=_left_text(gone.left_out, t)))
-    said += [t("weekly-withdrawn-run", run=run_id) for run_id in found.withdrawn]
     said += [
         t(
             "weekly-version",
@@ -143,7 +254,8 @@ def news_words(found: News, t: Messages) -> list[str]:
     ]
     if found.changed:
         said.append(t("weekly-changed", n=count(len(found.changed)), since=since))
-    said.append(t("weekly-within", n=count(found.within)))
+    if found.within or found.changed:
+        said.append(t("weekly-within", n=count(found.within)))
     if found.same:
         said.append(t("weekly-same", n=count(found.same)))
     if found.incomparable:
@@ -159,12 +271,9 @@ def correction_words(found: Correction, t: Messages) -> list[str]:
         said.append(t("weekly-correction-added", runs=separator.join(found.added)))
     if found.removed:
         said.append(t("weekly-correction-removed", runs=separator.join(found.removed)))
+    if found.paths:
+        said.append(t("weekly-correction-paths", workloads=separator.join(found.paths)))
     return said or [t("weekly-correction-other")]
-
-
-def edition_text(name: EditionName, t: Messages) -> str:
-    """`2026-W49, revision 1`."""
-    return t("weekly-edition-name", week=name.week, revision=str(name.revision))
 
 
 def cell_text(cell: CellName, t: Messages) -> str:
@@ -233,11 +342,41 @@ def _changed_table(found: News, t: Messages) -> Table:
                     number(form(one.before)),
                     number(form(one.after)),
                     number(interval),
+                    words(*_beside_lines(one, found, t)),
                 )
             )
         )
-    keys = ("run", "weekly-value", "load-title", "weekly-before", "weekly-after", "weekly-difference")
+    keys = ("run", "weekly-value", "load-title", "weekly-before", "weekly-after", "weekly-difference",
+            "weekly-beside")  # fmt: skip
     return table("changed-values", t("weekly-changed-caption"), map(t, keys), rows, {3, 4, 5})
+
+
+def _beside_lines(one: ChangedValue, found: News, t: Messages) -> list[str]:
+    """Start and quality of the same cell: a speed is never told without them."""
+    own = next((beside for beside in found.beside if beside.cell == one.cell), None)
+    if one.metric not in SPEED or own is None:
+        return ["—"]
+    return [
+        t("weekly-beside-start", how=t(f"beside-{own.startup}")),
+        t("weekly-beside-quality", how=t(f"beside-{own.quality}")),
+    ]
+
+
+def _moved_text(one: ChangedValue, found: News, t: Messages) -> str:
+    """One value that moved, with what stands beside it."""
+    key, form = _METRICS[one.metric]
+    beside = _beside_lines(one, found, t)
+    said = t(
+        "weekly-moved",
+        what=f"{engine_title(one.cell.engine)} · {one.cell.profile}{t('list-separator')}{t(key, task=one.task or '')}",
+        load=_load_of(one, t),
+        before=form(one.before),
+        after=form(one.after),
+        low=_signed(one.low, form),
+        high=_signed(one.high, form),
+    )
+    more = () if beside == ["—"] else tuple(f"{line}{t('sentence-end')}" for line in beside)
+    return t("sentence-separator").join((said, *more))
 
 
 def _signed(value: float, form: Form) -> str:
@@ -250,7 +389,7 @@ def _load_of(one: ChangedValue, t: Messages) -> str:
     return load_text(Load(arrival="rate", value=one.rate_rps), t) if one.rate_rps is not None else "—"
 
 
-def _withdrawn_table(edition: Edition, t: Messages) -> Table:
+def _withdrawn_table(edition: Edition, t: Messages, match_id: str | None = None) -> Table:
     rows = [
         Row(
             cells=(
@@ -260,12 +399,13 @@ def _withdrawn_table(edition: Edition, t: Messages) -> Table:
             )
         )
         for one in edition.withdrawn
+        if match_id in (None, one.cell.match_id)
     ]
     titles = ("run_id", t("run"), t("weekly-reason"))
     return table("withdrawn-runs", t("weekly-withdrawn-caption"), titles, rows, style="prose")
 
 
-def _weeks(editions: Iterable[Edition], withdrawn: frozenset[str]) -> list[dict[str, Any]]:
+def _weeks(editions: Iterable[Edition], withdrawn: frozenset[str], t: Messages) -> list[dict[str, Any]]:
     weeks: dict[str, list[dict[str, Any]]] = {}
     for edition in editions:
         cells = [cell for match in edition.matches for cell in match.cells]
@@ -279,9 +419,13 @@ def _weeks(editions: Iterable[Edition], withdrawn: frozenset[str]) -> list[dict[
                 "cells": count(len(cells)),
                 "withdrawn": [run_id for run_id in edition.run_ids if run_id in withdrawn],
                 "shown": [one.run_id for one in edition.withdrawn],
+                "paths": [
+                    t("weekly-archive-path", workload=one.workload, end=end_text(one.end, t))
+                    for one in edition.decisions
+                ],
             }
         )
-    return [{"week": week, "revisions": revisions} for week, revisions in weeks.items()]
+    return [{"week": week, "days": week_days(week, t), "revisions": revisions} for week, revisions in weeks.items()]
 
 
 def _pointer(languages: list[Messages], up: str, targets: list[str], week: str, archive: bool = False) -> bytes:

@@ -17,6 +17,7 @@ from lab.explain.facts import read_facts
 from lab.explain.flips import Explanation, explain
 from lab.report.build import build_pages
 from lab.report.messages import LANGS, messages
+from lab.report.numbers import day
 from lab.report.path import answer_of, path_json, text_lines
 from lab.report.words import ranking_words
 from tests.browser import check_page, needs_browser
@@ -53,7 +54,7 @@ def test_every_end_has_its_words_and_none_ranks(tmp_path: Path, name: str, lang:
     text = "\n".join(text_lines(found, t))
     assert ranking_words(text) == ()
     assert "{" not in text and "None" not in text
-    assert found.path.review_by in text and "small-choice" in text
+    assert day(found.path.review_by, t) in text and "small-choice" in text
     if lang == "ja":
         assert not re.search(r"[ぁ-んァ-ヶ一-龠] [ぁ-んァ-ヶ一-龠]", text)
 
@@ -75,6 +76,17 @@ def test_the_sentence_says_what_it_rests_on_and_what_it_would_take(tmp_path: Pat
     assert said.lead == "この条件では、道筋はエンジン Q に至ります"
     assert said.rest.startswith("。入力トークンの 71 % [66, 75] が共有プレフィックスです（条件は 50 % 以上）。")
     assert said.instead.startswith("次が成り立てば、エンジン R に至ります：艦隊は 1 社の GPU です。そのとき、")
+
+
+def test_a_loss_below_zero_is_said_as_the_gain_it_is(tmp_path: Path) -> None:
+    """4 of 3,000 items fell and 7 rose: 0.1 points more, and nobody has to read a loss of -0.1."""
+    found = explained(tmp_path, compared=contrasts(runs(), 4, 7))
+    for lang, part in (
+        ("en", "no task scored lower; the one that gained least gained 0.1 points ["),
+        ("ja", "下がったタスクはありません。伸びが最も小さいタスクの伸びは 0.1 ポイント ["),
+    ):
+        said = answer_of(found, messages(lang)).rest
+        assert part in said and "−0.1 " not in said
 
 
 def test_a_path_that_stops_names_both_branches_and_the_next_command(tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ def test_a_record_comes_back_as_it_was_written_and_is_sealed(store: EvidenceStor
         assert read_imported(store, record.run_id) == record
         assert store.verify(record.run_id) == ()
     (store.path(record.run_id) / "source.json").write_text("{}", encoding="utf-8")
-    assert store.verify(record.run_id) == ("source.json: its digest differs from the manifest",)
+    (changed,) = store.verify(record.run_id)
+    assert changed.startswith("source.json: ")
 
 
 def test_the_same_file_is_imported_once_and_again_when_told_otherwise(store: EvidenceStore, tmp_path: Path) -> None:

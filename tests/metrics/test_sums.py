@@ -116,3 +116,18 @@ def test_a_relation_that_lacks_a_part_is_not_checked() -> None:
     assert add_up(Totals(requests=10, output_tok_per_s=10.0, duration_s=10.0)) == ()
     (one,) = add_up(Totals(requests=10, succeeded=8, failed=1))
     assert (one.follows, one.agrees) == (9, False)
+
+
+def test_a_rate_times_a_latency_is_what_is_in_flight_and_a_closed_loop_has_no_more_places() -> None:
+    # 4 a second for 2 s each are 8 in flight
+    fits, beyond = (
+        next(one for one in add_up(Totals(request_rps=4.0, e2e_mean_s=2.0, concurrency=n)) if one.name == "in_flight")
+        for n in (8, 7)
+    )
+    assert (fits.follows, fits.agrees, beyond.agrees) == (8.0, True, False)
+    assert add_up(Totals(request_rps=4.0, e2e_mean_s=2.0)) == ()
+
+
+def test_prompt_tokens_over_the_time_are_a_rate_of_their_own() -> None:
+    (one,) = add_up(Totals(input_tokens=100, duration_s=10.0, input_tok_per_s=10.0))
+    assert (one.name, one.follows, one.agrees) == ("input_tok_per_s", 10.0, True)

@@ -19,14 +19,13 @@ from lab.publish.changes import CellName, EditionName
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import PrivateFact
 from lab.publish.schedule import (
-    PublishFile,
     cut_off,
     due_week,
     read_publish_file,
     wanted_matches,
 )
 from lab.publish.weekly import Pages, Published, only_one, publish_chosen, publish_week
-from lab.report.build import build_pages
+from lab.report.edition import edition_pages
 from lab.report.messages import LANGS
 from lab.report.weekly import archive_pages, front_pages
 from lab.report.words import ranking_words
@@ -34,28 +33,16 @@ from lab.run import run_one
 from tests.browser import check_page, needs_browser
 from tests.conftest import CHECKOUT, SMALL_PLAN
 from tests.publish.canaries import page as page_of
-from tests.report.report_examples import level, run, sha
+from tests.publish.weekly_examples import MATCH, WHY, directly, publish_file
+from tests.report.report_examples import level, run
 
-REAL = Pages(
-    match=lambda runs, contrasts: build_pages(runs, contrasts=contrasts), front=front_pages, archive=archive_pages
-)
+REAL = edition_pages({}, building=directly)
 PAGES = Pages(
-    match=lambda runs, _: {"en/index.html": page_of(" ".join(one.run_id for one in runs))},
+    match=lambda edition, runs, _: {"en/index.html": page_of(" ".join(one.run_id for one in runs))},
     front=front_pages,
     archive=archive_pages,
 )
 """The same with reports of matches that take no second; they have tests of their own."""
-MATCH = "m-" + sha("match")[:12]
-WHY = {"en": "Another job ran on the same machine.", "ja": "同じマシンで別のジョブが動いていました。"}
-
-
-def publish_file(**changes: object) -> PublishFile:
-    plain = {
-        "time_zone": "Asia/Tokyo",
-        "cut_off": {"weekday": "friday", "time": "18:00"},
-        "matches": [{"match_id": MATCH}],
-    }
-    return PublishFile.model_validate({**plain, **changes})
 
 
 def launches(engine: str, week: str, *rates: float) -> tuple[PublicRun, ...]:
@@ -180,7 +167,7 @@ def test_an_edition_holds_a_digest_of_each_file_and_its_evidence_gives_the_page_
     del there["manifest.json"]
     assert manifest["files"] == {name: hashlib.sha256(payload).hexdigest() for name, payload in there.items()}
     again = Edition.model_validate_json(there["evidence/edition.json"])
-    assert front_pages(again)["ja/index.html"] == there["ja/index.html"]
+    assert front_pages(again, chosen(*FIRST)[0].runs)["ja/index.html"] == there["ja/index.html"]
     assert f"{MATCH}/evidence/{FIRST[0][0].run_id}.json" in there
 
 
