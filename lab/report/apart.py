@@ -23,11 +23,14 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from lab.errors import EvidenceError
+from lab.errors import EvidenceError, LabError
 from lab.scratch import scratch
 
 LIMIT_S = 600.0
 """How long building pages may take."""
+
+REFUSAL = "refusal.json"
+"""Where that process says what kept it from building, in the words of the lab."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """The package itself."""
@@ -77,6 +80,10 @@ def apart(target: str) -> Callable[..., dict[str, bytes]]:
             evidence.mkdir()
             (evidence / "arguments.json").write_bytes(to_json({"args": args, "kwargs": kwargs}))
             done = run_apart(folder, f"from lab.report.apart import main; main({target!r})")
+            refused = Path(folder) / REFUSAL
+            if refused.is_file():
+                what, next_step = from_json(refused.read_bytes())
+                raise EvidenceError(f"the pages could not be built: {what}", next_step)
             if done.returncode:
                 said = done.stderr.strip().splitlines()
                 raise EvidenceError(f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}")
@@ -162,7 +169,12 @@ def main(target: str) -> None:
     for parameter, value in bound.arguments.items():
         kind = TypeAdapter(bound.signature.parameters[parameter].annotation)
         bound.arguments[parameter] = kind.validate_json(to_json(value))
-    for path, page in build(*bound.args, **bound.kwargs).items():
+    try:
+        built = build(*bound.args, **bound.kwargs)
+    except LabError as problem:
+        Path(REFUSAL).write_bytes(to_json((problem.what, problem.next_step)))
+        return
+    for path, page in built.items():
         at = Path("pages") / path
         at.parent.mkdir(parents=True, exist_ok=True)
         at.write_bytes(page)

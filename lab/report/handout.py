@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from lab.match import refusals
 from lab.publish.evidence import PublicLevel, PublicRun
+from lab.publish.identity import Namer
 from lab.records import EvidenceGrade
 from lab.report import columns
 from lab.report import instrument as gauge
@@ -100,6 +101,17 @@ def planned_sheet(match_id: str, specs: Sequence[RunSpec]) -> Sheet:
     return _sheet(match_id, specs, ())
 
 
+def as_published(sheet: Sheet, namer: Namer) -> Sheet:
+    """A sheet of a plan under the names that pages use, so that later weeks fill the cells of the same match."""
+    model = sheet.models[0]
+    changes = {
+        "match_id": namer.digest_of(model, sheet.match_id),
+        "models": tuple(map(namer.model, sheet.models)),
+        "columns": tuple((*head, namer.digest_of(model, digest)) for *head, digest in sheet.columns),
+    }
+    return sheet.model_copy(update=changes)
+
+
 def handout_pages(sheets: Sequence[Sheet], langs: tuple[str, ...] = LANGS, *, paper: bool = False) -> dict[str, bytes]:
     """The handout in each language.
 
@@ -143,7 +155,12 @@ def handout_files(
 
 def build_handout(runs: Runs, langs: tuple[str, ...], paper: bool) -> dict[str, bytes]:
     """`handout_files` of measured runs, in one mapping: its two parts below `files/` and `readable/`."""
-    found, readable = handout_files(sheets_of(runs), langs, paper=paper)
+    return build_sheets(sheets_of(runs), langs, paper)
+
+
+def build_sheets(sheets: tuple[Sheet, ...], langs: tuple[str, ...], paper: bool) -> dict[str, bytes]:
+    """The same of sheets, measured or not."""
+    found, readable = handout_files(sheets, langs, paper=paper)
     return {f"files/{name}": data for name, data in found.items()} | {
         f"readable/{name}": data for name, data in readable.items()
     }
