@@ -419,10 +419,7 @@ def hand_out_runs(
         paths = walk_all(*rules, public, contrasts(store, public))
         evidence |= path_json(paths)
     built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf, explanations=paths)
-    pages, readable = (
-        {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
-        for part in ("files/", "readable/")
-    )
+    pages, readable = _parts(built)
     refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
     _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
@@ -435,15 +432,26 @@ def _hand_out_plan(params: Path, folder: Path | None, langs: tuple[str, ...], pd
     from lab.plan import load_plan
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out
-    from lab.report.handout import handout_files, planned_sheet
+    from lab.publish.identity import open_namer
+    from lab.report.apart import apart
+    from lab.report.handout import as_published, planned_sheet
     from lab.report.words import refuse_ranking
 
-    loaded = load_plan(params)
-    sheets = [planned_sheet(group.match_id, group.specs) for group in loaded.groups]
-    pages, readable = handout_files(sheets, langs, paper=pdf)
+    loaded, namer = load_plan(params), open_namer()
+    sheets = tuple(as_published(planned_sheet(group.match_id, group.specs), namer) for group in loaded.groups)
+    pages, readable = _parts(apart("lab.report.handout:build_sheets")(sheets, langs, paper=pdf))
     refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{loaded.name}-planned"
     _say_files(hand_out(Papers(pages, readable), target, private_facts(open_store(), ())))
+
+
+def _parts(built: dict[str, bytes]) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The files of a handout, and what is only looked at."""
+    files, readable = (
+        {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
+        for part in ("files/", "readable/")
+    )
+    return files, readable
 
 
 def _say_files(paths: Sequence[Path]) -> None:
@@ -819,7 +827,7 @@ def imported_page(
     from lab.imports.ceilings import declare
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.imported import publish_imports
-    from lab.report.imported import build_imported
+    from lab.report.apart import apart
 
     if lang not in ("en", "ja", "all"):
         raise LabError(f"--lang is en, ja or all, got '{lang}'")
@@ -830,7 +838,8 @@ def imported_page(
     langs = ("en", "ja") if lang == "all" else (lang,)
     target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
     declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
-    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs), declared):
+    build = apart("lab.report.imported:build_imported")
+    for path in publish_imports(store, chosen, target, lambda public: build(public, langs), declared):
         out.print(shown(path), soft_wrap=True)
 
 

@@ -30,12 +30,13 @@ from lab.report.weekly import archive_pages, front_pages
 from lab.report.words import ranking_words
 from lab.run import run_one
 from tests.conftest import CHECKOUT, SMALL_PLAN
+from tests.publish.canaries import page as page_of
 from tests.publish.weekly_examples import MATCH, WHY, directly, publish_file
 from tests.report.report_examples import level, run
 
 REAL = edition_pages({}, building=directly)
 PAGES = Pages(
-    match=lambda edition, runs, _: {"en/index.html": " ".join(one.run_id for one in runs).encode()},
+    match=lambda edition, runs, _: {"en/index.html": page_of(" ".join(one.run_id for one in runs))},
     front=front_pages,
     archive=archive_pages,
 )

@@ -921,6 +921,7 @@ gpu-use-value = { $gpus } seen; the engine's own process { $seen ->
 card-no-accelerator = no GPU seen
 card-spec = spec_digest
 card-match = match_id
+card-key = Key that made the name of the model and its digests
 card-manifest = Manifest, SHA-256
 card-path = path_id
 card-path-open = Not recorded of the path

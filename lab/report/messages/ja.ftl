@@ -908,6 +908,7 @@ gpu-use-value = GPU { $gpus } 基を確認。エンジン自身のプロセス�
 card-no-accelerator = GPU は見つからず
 card-spec = spec_digest
 card-match = match_id
+card-key = モデルの名前とダイジェストを作った鍵
 card-path = 経路（path_id）
 card-path-open = 経路のうち記録のない項目
 card-manifest = マニフェストの SHA-256
