@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
 
 from lab.betray import CONDITIONS, FIELDS, Finding, Trace, Unknown, betray, trace_of_import, unknown
 from lab.errors import EvidenceError
@@ -16,10 +18,13 @@ from lab.imports.reading import PROMPT_NAME
 from lab.imports.record import Counts, ImportedMetric, ImportedRecord, ImportedScore, ScorePath, Tool
 from lab.publish.gate import private_facts, release
 from lab.records import RunId
-from lab.spec import Frozen, Sha256
+from lab.spec import Frozen, Name, Sha256
 
 WORD = re.compile(r"[A-Za-z0-9 ._+\-:=,/@()]{1,160}")
 """Words of somebody else's file that are shown as they stand; whatever holds another character is left out."""
+
+
+Word = Annotated[str, StringConstraints(pattern=f"^{WORD.pattern}$")]
 
 
 class PublicImported(Frozen):
@@ -28,17 +33,17 @@ class PublicImported(Frozen):
     run_id: RunId
     grade: Literal["imported"] = "imported"
     tool: Tool
-    tool_version: str | None
+    tool_version: Word | None
     source_sha256: Sha256
-    licence: str
-    credit: str | None
-    engine: str | None
-    version: str | None
-    model: str | None
-    revision: str | None
-    quantization: str | None
-    machine: str | None
-    workload: str | None
+    licence: Word
+    credit: Word | None
+    engine: Word | None
+    version: Word | None
+    model: Word | None
+    revision: Word | None
+    quantization: Word | None
+    machine: Word | None
+    workload: Word | None
     counts: Counts
     metrics: tuple[ImportedMetric, ...]
     scores: tuple[ImportedScore, ...] = ()
@@ -46,7 +51,7 @@ class PublicImported(Frozen):
     """How the questions reached the model; None: the record holds no scores."""
     ceilings: ImportedCeilings
     """What bounds it, and what is missing where nothing is known to."""
-    lab_version: str
+    lab_version: Name
 
 
 class Beside(Frozen):
