@@ -880,8 +880,8 @@ def traffic(
     t, rules, called = messages(lang), read_decision(decision or DECISION), _workload_name(name, workload)
     if endpoint not in ("chat", "completions"):
         raise LabError(f"--endpoint is chat or completions, got '{endpoint}'")
-    for path in (facts, workload, json_path):
-        _require_folder(path, "the file to write")
+    for path, option in ((facts, "--facts"), (workload, "--workload"), (json_path, "--json")):
+        _require_folder(path, option)
     encode_all = None if tokenizer is None else tokenizer_of(tokenizer)
     with TrafficProgress(err) as progress:
         measured = measure(
