@@ -101,7 +101,7 @@ class WantedMatch(Frozen):
     """None: only runs say which table it is."""
     planned: tuple[RunSpec, ...]
     """Its cells, as its plan names them; empty without a plan."""
-    facts: tuple[Name, ...] = ()
+    facts: FactsFiles = ()
     decision: Name | None = None
     workloads: tuple[Name, ...] = ()
     """As in `MatchEntry`."""
