@@ -521,7 +521,9 @@ class EvidenceStore:
         path = self._certificate_path(environment)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, certificate.model_dump_json(indent=1).encode() + b"\n")
+            payload = _payload(certificate)
+            write_atomically(path, payload)
+            write_atomically(_beside(path), hashlib.sha256(payload).hexdigest().encode() + b"\n")
         except OSError as problem:
             raise EvidenceError(
                 f"{path} could not be written: {problem.strerror}", storage_step(problem, str(self.root))
@@ -531,8 +533,20 @@ class EvidenceStore:
     # reading
 
     def certificate(self, environment: Environment) -> Certificate | None:
-        """The certificate made on this machine with this version of the lab, or None."""
-        return self._optional(self._certificate_path(environment), Certificate)
+        """The certificate made on this machine with this version of the lab, or None.
+
+        Raises:
+            EvidenceDamaged: there is one, and it is not as it was written.
+        """
+        path = self._certificate_path(environment)
+        if path.exists() and not _is_certificate(path):
+            raise EvidenceDamaged(f"{path} is not as it was written", "lab calibrate, which replaces it")
+        return self._optional(path, Certificate)
+
+    def damaged_certificates(self) -> tuple[Path, ...]:
+        """Certificates that are not as they were written."""
+        there = sorted((self.root / "certificates").glob("*.json"))
+        return tuple(path for path in there if not _is_certificate(path))
 
     def run_ids(self) -> tuple[str, ...]:
         """Every run that was measured with the lab, oldest first."""
@@ -1030,6 +1044,22 @@ def _difference(path: Path, expected: str, size: int | None) -> str | None:
     if size is None or has == size:
         return f"{path.name}: changed: {digests}"
     return f"{path.name}: {'truncated' if has < size else 'longer'}: {has:,} bytes, {size:,} when sealed; {digests}"
+
+
+def _beside(certificate: Path) -> Path:
+    """Where the digest of a certificate lies."""
+    return certificate.with_suffix(".sha256")
+
+
+def _is_certificate(path: Path) -> bool:
+    """Whether a certificate is as it was written; one of an earlier lab has no digest beside it."""
+    try:
+        payload = path.read_bytes()
+        Certificate.model_validate_json(payload)
+        known = _beside(path).read_text(encoding="ascii", errors="replace").strip() if _beside(path).exists() else None
+    except (OSError, ValidationError):
+        return False
+    return known in (None, hashlib.sha256(payload).hexdigest())
 
 
 def _moments(folder: Path) -> Iterator[datetime]:
