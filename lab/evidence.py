@@ -37,6 +37,7 @@ import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -89,7 +90,7 @@ from lab.records import (
     RunState,
     Sample,
 )
-from lab.scratch import hold, is_held, scratch, sync_folder
+from lab.scratch import hold, is_held, let_go, scratch, sync_folder
 from lab.scratch import write_atomically as write_atomically
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
 from lab.support import Verdict
@@ -97,6 +98,8 @@ from lab.version import __version__
 from lab.weights import sha256_of
 
 SCHEMA_VERSION = 1
+REST_S = 20.0
+"""How long the processes of a lab that was killed are waited for; a leash kills what does not stop by itself."""
 DONE = "done"
 """The step of a run that has been measured to its end."""
 OPEN = ".open"
@@ -389,7 +392,7 @@ class EvidenceStore:
         with contextlib.suppress(OSError):
             (self.root / OPEN / run_id).unlink(missing_ok=True)
         if (handle := self._held.pop(run_id, None)) is not None:
-            os.close(handle)
+            let_go(handle)
 
     def clock_behind_s(self, now: datetime) -> float | None:
         """How far a clock is behind a moment that this store knows already; None: it is not."""
@@ -469,7 +472,8 @@ class EvidenceStore:
     def settle(self) -> tuple[str, ...]:
         """Seal what dead processes left open, and remove what they had half written.
 
-        A run that had been measured to its end is measured; any other is interrupted. Nothing that lives is touched.
+        A run that had been measured to its end is measured; any other is interrupted. Nothing that lives is touched:
+        where a lab was killed a moment ago, its leash needs seconds to stop the rest, and is waited for.
 
         Returns:
             The runs that were sealed.
@@ -480,7 +484,7 @@ class EvidenceStore:
                 held = self.root / OPEN / run_id
                 if self.is_sealed(run_id) and not held.exists():
                     continue
-                status = self.status(run_id)
+                status = self._status_at_rest(run_id)
                 if status.state is RunState.RUNNING or self.damage(run_id):
                     continue
                 held.parent.mkdir(exist_ok=True)
@@ -498,6 +502,15 @@ class EvidenceStore:
             if not (self.root / held.name).exists() and is_held(held) is False:  # killed before it had a bundle
                 held.unlink(missing_ok=True)
         return tuple(settled)
+
+    def _status_at_rest(self, run_id: str) -> Status:
+        """Where a run stands, once what its dead process has left behind has ended too."""
+        deadline = time.monotonic() + REST_S
+        while (status := self.status(run_id)).state is RunState.RUNNING and not _lives(status.pid, status.pid_started):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        return status
 
     def keep_imported(self, run_id: str, record: BaseModel, source: bytes) -> None:
         """Write and seal a bundle of somebody else's measurement: what its file says, and the file.
