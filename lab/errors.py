@@ -48,6 +48,10 @@ class LabError(Exception):
         self.next_step = next_step
         super().__init__(what if next_step is None else f"{what}\nNext: {next_step}")
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it, asked for by IPython: the sentence and the next step, no code."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class ParamsError(LabError):
     """A params file or an argument says something the lab cannot follow."""

@@ -37,6 +37,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -57,6 +58,7 @@ from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.counted import Counted, count_load
 from lab.metrics.engine_series import engine_series
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
@@ -105,6 +107,8 @@ DONE = "done"
 OPEN = ".open"
 """Folder of the files that living processes hold."""
 IMPORTED = "imported.json"
+SOURCE = "source.json"
+"""The file an imported record was read from, as it was."""
 """The file that makes a bundle one of somebody else's measurement."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _RUN_ID = TypeAdapter(RunId)
@@ -279,6 +283,8 @@ class RunRecord(Frozen):
     """What its counters said over time; None: it exposes none of them."""
     ceilings: RunCeilings | None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
+    counted: Counted | None
+    """What the load gives away beside its labels; None: there was none."""
     not_supported: Name | None
     """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
@@ -512,16 +518,34 @@ class EvidenceStore:
             time.sleep(0.1)
         return status
 
-    def keep_imported(self, run_id: str, record: BaseModel, source: bytes) -> None:
-        """Write and seal a bundle of somebody else's measurement: what its file says, and the file.
+    def keep_imported(self, run_id: str, record: BaseModel, sources: Sequence[tuple[Path, str]]) -> None:
+        """Write and seal a bundle of somebody else's measurement: what its files say, and the files.
+
+        Args:
+            run_id: of the new bundle.
+            record: what the files say.
+            sources: each file and the digest it was read with, the run's own first.
 
         Raises:
-            EvidenceError: the disk refuses.
+            EvidenceError: the disk refuses, or a file is no longer what was read.
         """
         with self._new(run_id) as folder:
-            write_atomically(folder / "source.json", source)
             write_atomically(folder / IMPORTED, _payload(record))
+            for number, (path, expected) in enumerate(sources):
+                self._copy(path, expected, folder / (f"source-{number}{path.suffix}" if number else SOURCE))
             write_atomically(folder / "manifest.json", _manifest(folder, run_id))
+
+    def _copy(self, path: Path, expected: str, target: Path) -> None:
+        """Copy a file of any size; refuse one that is no longer what was read. Raises EvidenceError."""
+        try:
+            shutil.copyfile(path, target)
+            copied = sha256_of(target)
+        except OSError as problem:
+            raise EvidenceError(
+                f"{path.name} could not be copied: {problem.strerror}", storage_step(problem, str(self.root))
+            ) from None
+        if copied != expected:
+            raise EvidenceError(f"{path.name} changed while it was imported; nothing of it was kept")
 
     def _write_manifest(self, run_id: str) -> None:
         folder = self.path(run_id)
@@ -700,6 +724,7 @@ class EvidenceStore:
             engine_use=uses[1],
             engine_series=engine_series(scraped, names, _begins(levels, around.zero_s + begin_s)),
             ceilings=ceilings,
+            counted=count_load(records, levels, spec.workload),
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
