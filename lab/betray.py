@@ -512,12 +512,12 @@ def unknown(traces: Sequence[Trace]) -> tuple[Unknown, ...]:
         return (Unknown(limit=Limit.SCORED, values=()), Unknown(limit=Limit.LAUNCHES, values=()))
     rows: list[dict[str, str] | None] = [
         {"rows": str(len(one.rows)), "requests": "?" if one.requests is None else f"{one.requests:,}"}
-        if one.grade is EvidenceGrade.IMPORTED
+        if one.grade is EvidenceGrade.IMPORTED and one.timed
         else None
         for one in traces
     ]
     found = [Unknown(limit=limit, values=()) for limit in (Limit.CAUSE, Limit.TEXT, Limit.SUCCESS, Limit.LAUNCHES)]
-    if any(one.requests is None or len(one.rows) < one.requests for one in imported):
+    if any(one.timed and (one.requests is None or len(one.rows) < one.requests) for one in imported):
         found.append(Unknown(limit=Limit.ROWS, values=tuple(rows)))
     if any(one.unnamed for one in traces):
         names: list[dict[str, str] | None] = [
