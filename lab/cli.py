@@ -17,11 +17,14 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from lab.errors import LabError
+from lab.errors import STORAGE, LabError, storage_step
 from lab.terminal import PlainConsole
 from lab.version import __version__
 
 if TYPE_CHECKING:
+    from lab.explain.decision import Decision
+    from lab.explain.facts import TeamFacts
+    from lab.explain.flips import Explanation
     from lab.publish.evidence import PublicContrast, PublicRun
 
 app = typer.Typer(
@@ -261,20 +264,18 @@ def report(
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
-    from lab.report.apart import apart
-    from lab.report.path import path_json, read_rules
-
-    if decision and not facts:
-        raise LabError("--decision goes with --facts: a decision is walked with what a team states")
-    rules = read_rules(facts, decision) if facts else None
     from lab.explain.hypotheses import judge, read_hypotheses
+    from lab.report.apart import apart
+    from lab.report.path import path_json
+    from lab.report.words import refuse_ranking
 
-    pages, claims = apart("lab.report.build:build_pages"), read_hypotheses()
+    rules, claims = _rules(facts, decision), read_hypotheses()
+    pages = apart("lab.report.build:build_pages")
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
         judged = judge(claims, runs, contrasts)
-        return {**pages(runs, langs, contrasts, paths, judged=judged), **path_json(paths)}
+        return {**refuse_ranking(pages(runs, langs, contrasts, paths, judged=judged)), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
@@ -344,11 +345,11 @@ def publish(
         Path | None, typer.Option("--params", metavar="FILE", help="[default: params/publish.yaml]")
     ] = None,
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/]")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing where nothing new is published")] = False,
     runs_dir: RunsDir = None,
 ) -> None:
     """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
-    from datetime import UTC, datetime
-
+    from lab import clock
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER
     from lab.publish.archive import path_of
@@ -358,18 +359,27 @@ def publish(
     from lab.showing import describe_edition
     from lab.showing_damage import note_damaged
 
-    file, now = params or PUBLISH_FILE, datetime.now(UTC)
+    file, now = params or PUBLISH_FILE, clock.now()
     found = read_publish_file(file)
     folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
     wanted = wanted_matches(found, folder_of_params)
     pages = edition_pages(rules_of(wanted, folder_of_params))
     target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
     note_damaged(store, err, "left out of this edition")
+    if (behind_s := store.clock_behind_s(now)) is not None:
+        err.print(
+            f"note: the clock says {now:%Y-%m-%d %H:%M} UTC, {behind_s:.0f} s before a moment that {store.root} "
+            "already knows: it went back, and the week that is due may be another",
+            soft_wrap=True,
+        )
     with only_one(target) as alone:
         if not alone:
-            out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
+            if not quiet:
+                out.print(f"another lab publish is at work in {target}; this one steps aside", soft_wrap=True)
             return
         done = publish_week(store, found, wanted, week or due_week(now, found), target, pages, now, dry_run=dry_run)
+    if quiet and not done.fresh and not done.stale:
+        return
     describe_edition(done, target, dry_run, out)
     _say_who(target / path_of(done.edition.name), target)
 
@@ -380,6 +390,13 @@ def hand_out_runs(
     pdf: Annotated[bool, typer.Option("--pdf", help="As PDF too")] = False,
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/handout-PLAN]")] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
+    facts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--facts", metavar="F", help="The team's facts: the cover opens with the answer; several are merged"
+        ),
+    ] = None,
+    decision: DecisionFile = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Make the handout of a meeting: the fixed columns, then one page per run_id, through the leak gate."""
@@ -388,14 +405,22 @@ def hand_out_runs(
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out, public_runs
     from lab.report.apart import apart
+    from lab.report.words import refuse_ranking
 
     langs, store, chosen = _langs(lang), open_store(runs_dir), tuple(dict.fromkeys(run_ids))
+    rules = _rules(facts, decision)
     public, evidence = public_runs(store, chosen)
-    built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf)
-    pages, readable = (
-        {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
-        for part in ("files/", "readable/")
-    )
+    paths: tuple[Explanation, ...] = ()
+    if rules:
+        from lab.explain.flips import explain as walk_all
+        from lab.publish.contrasts import contrasts
+        from lab.report.path import path_json
+
+        paths = walk_all(*rules, public, contrasts(store, public))
+        evidence |= path_json(paths)
+    built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf, explanations=paths)
+    pages, readable = _parts(built)
+    refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
     _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
 
@@ -407,13 +432,26 @@ def _hand_out_plan(params: Path, folder: Path | None, langs: tuple[str, ...], pd
     from lab.plan import load_plan
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out
-    from lab.report.handout import handout_files, planned_sheet
+    from lab.publish.identity import open_namer
+    from lab.report.apart import apart
+    from lab.report.handout import as_published, planned_sheet
+    from lab.report.words import refuse_ranking
 
-    loaded = load_plan(params)
-    sheets = [planned_sheet(group.match_id, group.specs) for group in loaded.groups]
-    pages, readable = handout_files(sheets, langs, paper=pdf)
+    loaded, namer = load_plan(params), open_namer()
+    sheets = tuple(as_published(planned_sheet(group.match_id, group.specs), namer) for group in loaded.groups)
+    pages, readable = _parts(apart("lab.report.handout:build_sheets")(sheets, langs, paper=pdf))
+    refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{loaded.name}-planned"
     _say_files(hand_out(Papers(pages, readable), target, private_facts(open_store(), ())))
+
+
+def _parts(built: dict[str, bytes]) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The files of a handout, and what is only looked at."""
+    files, readable = (
+        {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
+        for part in ("files/", "readable/")
+    )
+    return files, readable
 
 
 def _say_files(paths: Sequence[Path]) -> None:
@@ -421,6 +459,15 @@ def _say_files(paths: Sequence[Path]) -> None:
 
     for path in paths:
         out.print(shown(path), soft_wrap=True)
+
+
+def _rules(facts: Sequence[Path] | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
+    """What a path is walked by and with; None without facts."""
+    from lab.report.path import read_rules
+
+    if decision and not facts:
+        raise LabError("--decision goes with --facts: a decision is walked with what a team states")
+    return read_rules(facts, decision) if facts else None
 
 
 def _langs(lang: str) -> tuple[str, ...]:
@@ -780,7 +827,7 @@ def imported_page(
     from lab.imports.ceilings import declare
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.imported import publish_imports
-    from lab.report.imported import build_imported
+    from lab.report.apart import apart
 
     if lang not in ("en", "ja", "all"):
         raise LabError(f"--lang is en, ja or all, got '{lang}'")
@@ -791,7 +838,8 @@ def imported_page(
     langs = ("en", "ja") if lang == "all" else (lang,)
     target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
     declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
-    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs), declared):
+    build = apart("lab.report.imported:build_imported")
+    for path in publish_imports(store, chosen, target, lambda public: build(public, langs), declared):
         out.print(shown(path), soft_wrap=True)
 
 
@@ -907,8 +955,8 @@ def traffic(
     t, rules, called = messages(lang), read_decision(decision or DECISION), _workload_name(name, workload)
     if endpoint not in ("chat", "completions"):
         raise LabError(f"--endpoint is chat or completions, got '{endpoint}'")
-    for path in (facts, workload, json_path):
-        _require_folder(path, "the file to write")
+    for path, option in ((facts, "--facts"), (workload, "--workload"), (json_path, "--json")):
+        _require_folder(path, option)
     encode_all = None if tokenizer is None else tokenizer_of(tokenizer)
     with TrafficProgress(err) as progress:
         measured = measure(
@@ -1330,6 +1378,12 @@ def main() -> None:
     except LabError as problem:
         say(problem)
         sys.exit(problem.exit_code)
+    except OSError as problem:
+        if problem.errno not in STORAGE:
+            raise
+        where = str(problem.filename or "TMPDIR")
+        say(LabError(f"a file could not be written: {where}: {problem.strerror}", storage_step(problem, where)))
+        sys.exit(LabError.exit_code)
     except KeyboardInterrupt:
         err.print("stopped by the user; what was finished is kept")
         sys.exit(130)

@@ -548,7 +548,7 @@ def describe_edition(done: Published, folder: Path, dry_run: bool, out: Console)
         out.print(f"{at} stands: the same inputs make no new revision", soft_wrap=True)
     else:
         out.print(f"{at}: {'would be published, nothing was written' if dry_run else 'published'}", soft_wrap=True)
-        for sentence in correction_words(edition.correction, t) if edition.correction else ():
+        for sentence in correction_words(edition, t):
             out.print(escape(f"  correction: {sentence}"), soft_wrap=True)
         for sentence in changes_words(edition, t):
             out.print(escape(f"  {sentence}"), soft_wrap=True)

@@ -67,10 +67,11 @@ def runs_frame(store: EvidenceStore) -> pd.DataFrame:
         except EvidenceError as problem:
             rows.append({"run_id": run_id, "state": "damaged", "note": problem.what})
             continue
+        damage = store.verify(run_id) if status.ended_at else ()
         rows.append(
             {
                 "run_id": run_id,
-                "state": status.state.value,
+                "state": "damaged" if damage else status.state.value,
                 "match_id": status.match_id,
                 "table": spec.table,
                 "engine": spec.engine,
@@ -79,7 +80,7 @@ def runs_frame(store: EvidenceStore) -> pd.DataFrame:
                 "model": spec.model.series,
                 "plan": status.plan,
                 "started": f"{status.started_at:%Y-%m-%d %H:%M}",
-                "note": (status.reason or "").partition("\n")[0][:60],
+                "note": damage[0] if damage else (status.reason or "").partition("\n")[0][:60],
             }
         )
     return pd.DataFrame(rows).fillna("")
@@ -191,14 +192,15 @@ class Comparison:
         wide = self.values.assign(head=heads).pivot(
             index=["series", "run_id", "load", "at"], columns="head", values="value"
         )
-        return wide[list(dict.fromkeys(heads))].rename_axis(columns=None).map(_short)
+        return wide[list(dict.fromkeys(heads))].rename_axis(columns=None).map(_short).droplevel("load")
 
     @property
     def intervals(self) -> pd.DataFrame:
         """Mean and 95 % interval over the fresh launches of one spec; no row where there was one launch."""
         shown = self.values.dropna(subset=["low"])
         columns = ["series", "at", "metric", "unit", "mean", "low", "high", "launches"]
-        return shown[columns].drop_duplicates().reset_index(drop=True)
+        frame = shown[columns].drop_duplicates().reset_index(drop=True).astype({"launches": int})
+        return frame.assign(**{name: frame[name].map(_short) for name in ("mean", "low", "high")})
 
     @cached_property
     def missing(self) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from lab.imports.reading import (
     FileRead,
     Result,
     flag,
+    folders_with,
     mappings,
     number,
     part,
@@ -224,7 +225,7 @@ def _summaries(folder: Path) -> tuple[Path, ...]:
     found = (named,) if named.is_file() else tuple(sorted(folder.glob("*_aiperf.json")))
     if found:
         return found
-    inside = sorted({one.parent for one in folder.glob(f"**/{FOLDER}") if one.parent.parent.name != "phases"})
+    inside = [one for one in folders_with(folder, FOLDER) if one.parent.name != "phases"]
     if inside:
         names = ", ".join(shown(one) for one in inside[:4])
         raise ImportRefused(

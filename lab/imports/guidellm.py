@@ -1,12 +1,13 @@
 """Reports of GuideLLM (`--output kind=json`): one record for each benchmark of a report.
 
-The definitions were read in guidellm 0.8.1 (schemas/base/request_stats.py, backends/openai/http.py), whose files were
-also tried. A metric that no request has is written there as a row of zeros, and a first token that never came as 0: a
-time that is 0 throughout is missing.
+The definitions were read in guidellm 0.8.1 (schemas/base/request_stats.py, backends/openai/http.py); files of 0.5.0 and
+0.8.1 were tried. A metric that no request has is written there as a row of zeros, and a first token that never came as
+0: a time that is 0 throughout is missing.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -132,12 +133,17 @@ def _row(one: Any) -> Any:
 
 
 def _body(one: Result) -> dict[str, Any] | None:
-    """The body of a request, which the file holds as JSON within JSON; None where it does not."""
+    """The body of a request, which stands in words of JSON, or of Python in older files; None where it does not."""
     words = one.get("request_args")
-    try:
-        found = json.loads(words) if isinstance(words, str) else words
-    except ValueError:
-        return None
+    found: Any = words
+    if isinstance(words, str):
+        try:
+            found = json.loads(words)
+        except ValueError:
+            try:
+                found = ast.literal_eval(words)  # nothing but literals is taken
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                return None
     body = found.get("body", found.get("payload")) if isinstance(found, dict) else None
     return body if isinstance(body, dict) else None
 
@@ -213,7 +219,8 @@ def _fields(report: Result, benchmark: Result, unit: Unit | None) -> dict[str, A
         "tool_version": text(about, "guidellm_version"),
         "model": ModelStated(
             name=text(backend, "model") or text(part(report, "args"), "model"),
-            tokenizer=text(part(part(part(report, "config"), "spec"), "tokenizer"), "model"),
+            tokenizer=text(part(part(part(report, "config"), "spec"), "tokenizer"), "model")
+            or text(part(report, "args"), "processor"),
         ),
         "load": load,
         "counts": counts,
@@ -304,7 +311,11 @@ def _total(metrics: Result, key: str) -> int | None:
 def _load(report: Result, config: Result, good: list[dict[str, Any]], counts: Counts) -> LoadStated:
     strategy = part(config, "strategy")
     kind = text(strategy, "type_")
-    path = text(part(config, "backend"), "request_format") or ""
+    args = part(report, "args")  # of older files
+    formatter = args.get("data_request_formatter")
+    if isinstance(formatter, dict):
+        formatter = formatter.get("request_type")
+    path = text(part(config, "backend"), "request_format") or (formatter if isinstance(formatter, str) else "")
     limit = part(part(part(config, "constraints"), "max_requests"), "args")
     streams = whole(strategy, "streams") if kind == "concurrent" else 1 if kind == "synchronous" else None
     asked = [one["asked"] for one in good if isinstance(one.get("asked"), dict)]
@@ -316,7 +327,7 @@ def _load(report: Result, config: Result, good: list[dict[str, Any]], counts: Co
     often = set(names.values()) if None not in names else set()
     return LoadStated(
         endpoint="chat"
-        if path.endswith("chat/completions")
+        if path.endswith(("chat/completions", "chat_completions"))
         else "completions"
         if path.endswith("completions")
         else None,
@@ -327,7 +338,9 @@ def _load(report: Result, config: Result, good: list[dict[str, Any]], counts: Co
         output_tokens=None if length is None else whole({"max_tokens": length}, "max_tokens"),
         exact_output=ignored.pop() if seen and len(ignored) == 1 else None,
         repeats=often.pop() if len(often) == 1 and counts.succeeded == len(good) else None,
-        seed=whole(part(part(part(report, "config"), "spec"), "seed"), "value"),
+        seed=whole(part(part(part(report, "config"), "spec"), "seed"), "value")
+        if not args
+        else whole(args, "random_seed"),
         temperature=None if temperature is None else number({"temperature": temperature}, "temperature"),
     )
 

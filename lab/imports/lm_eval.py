@@ -11,13 +11,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
 from lab.conditions import Condition
 from lab.errors import ImportRefused
-from lab.imports.reading import FileRead, Result, flag, is_finite, number, part, read_documents, read_lines, text, whole
+from lab.imports.reading import (
+    FileRead,
+    Result,
+    flag,
+    folders_with,
+    is_finite,
+    number,
+    part,
+    read_documents,
+    read_lines,
+    text,
+    whole,
+)
 from lab.imports.record import (
     EngineStated,
     ImportedScore,
@@ -111,7 +124,7 @@ def _results(path: Path) -> tuple[Path, ...]:
     found = tuple(sorted(path.glob("results*.json")))
     if found:
         return found
-    inside = sorted({one.parent for one in path.glob("**/results*.json")})
+    inside = folders_with(path, "results*.json")
     if inside:
         raise ImportRefused(
             f"{shown(path)} holds no results itself; {len(inside)} folder(s) in it do: "
@@ -134,7 +147,7 @@ def _run(path: Path, *, with_samples: bool) -> tuple[tuple[FileRead, ...], tuple
     tallies: Tallies = {}
     (result,) = documents.results
     stamp = path.stem.removeprefix("results")
-    for file in sorted(path.parent.glob(f"samples_*{stamp}.jsonl")) if with_samples else ():
+    for file in sorted(path.parent.glob(f"samples_*{escape(stamp)}.jsonl")) if with_samples else ():
         task = file.name.removeprefix("samples_").removesuffix(f"{stamp}.jsonl")
         of_task: Tallies = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from lab.errors import ImportRefused
 from lab.imports.record import KINDS
+from lab.imports.secrets import secret_in
 from lab.imports.stream import Constant, Keys, Shape, Stream
 from lab.params import shown
 from lab.spec import Frozen, Sha256
@@ -58,6 +60,10 @@ FORMS: tuple[tuple[bytes, str], ...] = (
 """How files begin that are no JSON, and what they are."""
 
 
+PROMPT_NAME = re.compile(r"p-[0-9a-f]{10}")
+"""How `prompt_name` names a prompt."""
+
+
 class FileRead(Frozen):
     """A file as it was read."""
 
@@ -83,6 +89,11 @@ def files_of(path: Path, kind: str) -> tuple[Path, ...]:
     if not path.is_file():
         raise ImportRefused(f"{shown(path)} does not exist")
     return (path,)
+
+
+def folders_with(path: Path, name: str) -> list[Path]:
+    """Folders within a folder, three deep at most, that hold a file of a name."""
+    return sorted({one.parent for depth in ("*", "*/*", "*/*/*") for one in path.glob(f"{depth}/{name}")})
 
 
 def size_of(path: Path) -> int:
@@ -120,6 +131,11 @@ def read_documents(
         results = tuple(stream.documents(shape))
         if stream.sha256 != first:
             raise ImportRefused(f"{shown(path)} was written to while it was read")
+        if kind is not None and (place := secret_in(list(results))) is not None:
+            raise ImportRefused(
+                f"{shown(path)} holds a secret in clear: {place.partition('.')[2] or place}; none is kept in a bundle",
+                "write *** in its place and import again; if others have the file, the secret is no longer one",
+            )
         return Documents(file=FileRead(path=path, sha256=first, size_bytes=stream.size), results=results)
 
 

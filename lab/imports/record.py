@@ -7,9 +7,9 @@ where it comes from.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from lab.conditions import Condition, Value
 from lab.records import RunId
@@ -161,18 +161,22 @@ class Counts(Frozen):
     duration_s: float | None = None
 
 
+Short = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^<>\x00-\x1f\x7f]*$")]
+"""Words that stand on a page as they are: one line, without markup."""
+
+
 class ImportedMetric(Frozen):
     """One number of the file."""
 
-    name: str
+    name: Short
     """A name of the lab's catalogue where the definition is the lab's, else the tool's with the tool in front."""
-    statistic: str | None
+    statistic: Short | None
     """mean, p50, …; None for one value of the whole run."""
     value: float
-    unit: str
-    key: str
+    unit: Short
+    key: Short
     """Where it stands in the file."""
-    differs: str | None
+    differs: Short | None
     """How the definition differs from the lab's nearest metric; None: it is the lab's."""
 
 

@@ -126,14 +126,26 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
     year, week, _ = status.started_at.isocalendar()
     preparation, support = record.preparation, record.launch.support
     model, machine = namer.model(spec.model), namer.machine(record.environment.machine_class)
+    exact = machine == record.environment.machine_class
     path = path_of(record)
     host = Host() if namer.identity.machine == "class" else host_of(record.environment)
-    if machine != record.environment.machine_class:
+    if not exact:
         path = path.model_copy(update={"hardware": machine.accelerator or machine.machine})
+    if namer.hides(spec.model):
+        digests = {
+            name: namer.digest_of(spec.model, getattr(path, name))
+            for name in ("weights_sha256", "chat_template_sha256")
+        }
+        path = path.model_copy(update=digests)
+    build = rounded_tree(preparation.build)
+    if build is not None:
+        build = build.model_copy(update={"key": namer.digest_of(spec.model, build.key)})
+    # what bounds a run follows from the exact machine and the exact weights, and names both
+    ceilings = rounded_tree(record.ceilings) if exact and not namer.hides(spec.model) else None
     return PublicRun(
         run_id=record.run_id,
-        spec_digest=spec.spec_digest,
-        match_id=status.match_id,
+        spec_digest=namer.digest_of(spec.model, spec.spec_digest),
+        match_id=namer.digest_of(spec.model, status.match_id),
         manifest_sha256=manifest_sha256,
         week=f"{year}-W{week:02d}",
         lab_version=status.lab_version,
@@ -155,7 +167,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=maybe(preparation.build_s),
-            build=rounded_tree(preparation.build),
+            build=build,
             startup_s=maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             fetch_s=maybe(preparation.fetch_s),
@@ -198,7 +210,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         gpu_use=rounded_tree(record.gpu_use),
         engine_use=rounded_tree(record.engine_use),
         engine_series=rounded_tree(record.engine_series),
-        ceilings=rounded_tree(record.ceilings),
+        ceilings=ceilings,
         counted=rounded_tree(record.counted),
         driver=host.driver,
         host=host.gpus,

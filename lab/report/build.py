@@ -349,6 +349,7 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),
         (t("card-match"), run.match_id, "code"),
+        *(((t("card-key"), run.pseudonym_key, "code"),) if run.pseudonym_key else ()),
         *_path_facts(run, t),
         (t("card-command"), " ".join(run.command) or t("card-command-none"), "code" if run.command else ""),
     )

@@ -17,7 +17,7 @@ from lab.errors import EvidenceError, ImportRefused
 from lab.evidence import EvidenceStore
 from lab.imports import KINDS, all_imported, import_files, read_imported
 from lab.imports.ceilings import totals_of
-from lab.imports.reading import prompt_name, recognize
+from lab.imports.reading import PROMPT_NAME, prompt_name, recognize
 from lab.imports.record import ImportedRecord
 from lab.metrics.sums import add_up
 from lab.publish.imported import publish_imports
@@ -42,6 +42,7 @@ def one(store: EvidenceStore, kind: str, path: Path, **how: Any) -> ImportedReco
 def changed(folder: Path, kind: str, change: Callable[[Any], Any]) -> Path:
     """A copy of a tool's file, or of its folder, in which `change` has changed the document."""
     source = FILES[kind]
+    folder.mkdir(exist_ok=True)
     if source.is_dir():
         target = shutil.copytree(source, folder / source.name)
         (main,) = target.glob("profile_export_aiperf.json" if kind == "aiperf" else "results_*.json")
@@ -135,6 +136,17 @@ def test_guidellm_gives_a_record_for_each_benchmark_and_none_of_its_numbers_is_t
     assert first.pacing is not None and first.pacing.tpot_mean_s == pytest.approx(0.02, abs=0.003)
 
 
+def test_older_reports_of_guidellm_say_the_same_of_the_load(store: EvidenceStore) -> None:
+    old, new = (
+        one(store, "guidellm", OTHERS / "guidellm-0.5.0.json"),
+        import_files(store, "guidellm", [FILES["guidellm"]])[1].record,
+    )
+    assert (old.source.tool_version, new.source.tool_version) == ("0.5.0", "0.8.1")
+    assert old.load == new.load
+    assert (old.counts.input_tokens, old.counts.output_tokens) == (20, 32)
+    assert {row.prompt for row in old.requests} == {row.prompt for row in new.requests}
+
+
 def test_lm_eval_gives_scores_with_everything_they_depend_on(store: EvidenceStore) -> None:
     record = one(store, "lm-eval", FILES["lm-eval"])
     (score,) = record.scores
@@ -153,12 +165,42 @@ def test_lm_eval_gives_scores_with_everything_they_depend_on(store: EvidenceStor
 
 def test_nothing_of_a_models_arguments_is_kept_but_names_and_numbers(store: EvidenceStore, tmp_path: Path) -> None:
     def hide(results: dict[str, Any]) -> None:
-        results["config"]["model_args"] |= {"auth_token": "secret-token", "header": "secret-header",
-                                            "tokenizer": "/home/somebody/tokenizer"}  # fmt: skip
+        results["config"]["model_args"] |= {"base_url": "http://a-host/v1", "tokenizer": "/home/somebody/tokenizer"}
 
     record = one(store, "lm-eval", changed(tmp_path, "lm-eval", hide))
-    assert "secret" not in record.model_dump_json() and "somebody" not in record.model_dump_json()
+    assert "a-host" not in record.model_dump_json() and "somebody" not in record.model_dump_json()
     assert record.model.tokenizer == "tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value"),
+    [
+        ("lm-eval", "config.model_args.auth_token", "hf_abcdefghij"),
+        ("lm-eval", "config.model_args.header.Authorization", "Bearer abcdefghij"),
+        ("lm-eval", "config.model_args", "model=m,api_key=abcdefghij,timeout=3"),
+        ("aiperf", "run_info.cli_command", "aiperf profile --api-key 'abcdefghij' --model m"),
+        ("guidellm", "config.spec.backend.api_key", "abcdefghij"),
+    ],
+)
+def test_a_file_that_holds_a_secret_is_not_copied_until_it_is_masked(
+    store: EvidenceStore, tmp_path: Path, kind: str, place: str, value: str
+) -> None:
+    def put(word: str) -> Callable[[dict[str, Any]], None]:
+        def change(document: dict[str, Any]) -> None:
+            *path, last = place.split(".")
+            for key in path:
+                document = document.setdefault(key, {})
+            document[last] = word
+
+        return change
+
+    hidden = changed(tmp_path / "hidden", kind, put(value))
+    with pytest.raises(ImportRefused, match="holds a secret in clear") as refused:
+        import_files(store, kind, [hidden])
+    assert place in refused.value.what and "abcdefghij" not in str(refused.value)
+    assert store.imported_ids() == ()
+    masked = changed(tmp_path / "masked", kind, put(value.replace("hf_", "").replace("abcdefghij", "**********")))
+    assert import_files(store, kind, [masked])
 
 
 def test_answers_that_were_scored_blindly_are_counted(store: EvidenceStore, tmp_path: Path) -> None:
@@ -420,6 +462,7 @@ def test_what_a_licence_allows_is_shown_with_its_scores_and_without_a_file_name(
         text = page.read_text(encoding="utf-8")
         assert "lab_sums" in text and "first_int" in text
         assert "profile_export" not in text and "results_2026" not in text and "What is 4" not in text
+        assert not PROMPT_NAME.search(text) and "prompt 1 " in text  # a digest would confirm a guess
 
 
 @pytest.mark.parametrize("kind", ["aiperf", "guidellm", "lm-eval"])

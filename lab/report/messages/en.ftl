@@ -610,7 +610,7 @@ chart-ttft = { $arrival ->
     [trace] How TTFT is distributed, recorded rhythm
    *[rate] How TTFT is distributed, open loop
   }
-chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
 chart-ttft-x = TTFT, ms
 chart-tpot = { $arrival ->
     [closed] How TPOT is distributed, closed loop
@@ -619,7 +619,7 @@ chart-tpot = { $arrival ->
     [trace] How TPOT is distributed, recorded rhythm
    *[rate] How TPOT is distributed, open loop
   }
-chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
 chart-tpot-x = TPOT, ms
 
 ## Side by side
@@ -921,6 +921,7 @@ gpu-use-value = { $gpus } seen; the engine's own process { $seen ->
 card-no-accelerator = no GPU seen
 card-spec = spec_digest
 card-match = match_id
+card-key = Key that made the name of the model and its digests
 card-manifest = Manifest, SHA-256
 card-path = path_id
 card-path-open = Not recorded of the path
@@ -955,7 +956,7 @@ weekly-superseded = a newer revision stands beside it
 weekly-holds = withdrawn since: this revision still holds its numbers
 weekly-shows = withdrawn, said so in this revision
 weekly-news = What changed
-weekly-first = This is the first edition: there is nothing to set it against.
+weekly-first = There is no edition of an earlier week to set this one against.
 weekly-quiet = No news since { $since }.
 weekly-cell = { $engine } · { $profile } ({ $match })
 weekly-new = New cell: { $cell }.
@@ -1006,6 +1007,7 @@ weekly-left-none = No launch was left out.
 weekly-left-not-measured = { $n } not measured to the end
 weekly-left-damaged = { $n } damaged
 weekly-left-withdrawn = { $n } withdrawn
+weekly-left-clock = { $n } whose clock was set, so that the week is not certain
 weekly-left-other = { $n } of another week, or of an earlier engine version
 weekly-withdrawn = Withdrawn runs
 weekly-withdrawn-note = These runs are no longer stood behind. Earlier revisions still hold their numbers, unchanged.
@@ -1697,6 +1699,8 @@ decided-stays = { $workload }: the path still leads { $end }; what it rests on c
 decided-gone = { $workload }: this edition has no path of it any more.
 closed-by = { $reason }: { $value } (asked: { $asked })
 weekly-not-published = { $engine } (no published cell)
+support-read = { $source }, read { $month }
+weekly-fixed-instrument = The runs of this match check the instrument: no engine stands beside another, so no columns were fixed.
 ## The shape of a team's own traffic
 
 traffic-title = The shape of the traffic
@@ -1736,8 +1740,8 @@ traffic-its-arrivals = Arrivals
 traffic-its-in-flight = In flight
 traffic-quantiles = { $what }: { $n } requests, mean { $mean }, least { $least }, p10 { $p10 }, p25 { $p25 }, p50 { $p50 }, p75 { $p75 }, p90 { $p90 }, p99 { $p99 }, most { $most }
 traffic-prefixes = Shared prefixes
-traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file begins with.
-traffic-prefix-characters = Compared character by character, which is not the share of tokens: { $share } of { $total } input characters are a prefix that an earlier request of the file begins with.
+traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file to the same model begins with.
+traffic-prefix-characters = Compared character by character, which is not the share of tokens: { $share } of { $total } input characters are a prefix that an earlier request of the file to the same model begins with.
 traffic-prefix-blocks = Compared by whole blocks of { $block } tokens: { $share } of { $total } input tokens are blocks that an earlier request of the file begins with.
 traffic-interval = 95 % interval over consecutive parts of the file: { $low } to { $high }.
 traffic-interval-blocks = 95 % interval over consecutive parts of the file: { $low } to { $high }. Its upper end counts what a part of a block may hold beside.
@@ -1775,6 +1779,7 @@ traffic-models-more = Model names: more than { $n }; the most frequent one in { 
 traffic-models-mixed = One tokenizer counted the requests of several models: lengths hold for the model it belongs to.
 traffic-adapters = Adapters (LoRA): { $n }, in { $share } of the requests.
 traffic-media = Pictures, sound or files in { $share } of the requests: their tokens are in no count made here.
+traffic-held = The server keeps the history of { $share } of the requests: their prompts are longer than what could be counted.
 traffic-several = { $n } bodies hold several prompts; each counts as one request.
 traffic-token-ids = { $n } prompts are token ids already.
 traffic-settings = Sampling, share of requests that set it (p10, p50, p90): { $parts }
@@ -1804,6 +1809,12 @@ traffic-written = Workload: { $path } and { $shape }, { $n } requests, { $every 
    *[false] drawn from the file in runs of { $run }
   }. Its shared prefixes are { $share } of the input.
 traffic-left-out = { $n } of the requests that were drawn are left out of it: one of their lengths is not known.
+traffic-not-carried = It sends plain text and does not carry: { $parts }.
+traffic-carried-structured = forms that answers have to fit ({ $share } of the requests)
+traffic-carried-tools = tools ({ $share })
+traffic-carried-media = pictures, sound or files ({ $share })
+traffic-carried-adapters = adapters ({ $share })
+traffic-carried-sampling = sampling of their own ({ $share }; a plan decides it)
 traffic-next = Next: { $command }
 traffic-facts-written = Facts: { $path }
 path-measured = measured from traffic, { $on }
@@ -1812,6 +1823,7 @@ path-counted-blocks = in whole blocks; the interval reaches up to what a part of
 path-horizon = repeats more than { $n } tokens apart counted as new
 path-overruled-declared = { $by } stated { $value } on { $on }; not used
 path-overruled-traffic = measured from traffic on { $on }: { $value }; not used
+path-conflict = Two files differ on { $fact }. Used: { $value } ({ $source }). { $other }.
 path-answered-declared = here the team states it
 path-answered-traffic = here the team's own traffic shows it
 ## Notebooks: fixing the columns, runs side by side, pages of an edition

@@ -597,7 +597,7 @@ chart-ttft = { $arrival ->
     [trace] TTFT の分布（記録の再生）
    *[rate] TTFT の分布（オープンループ）
   }
-chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
 chart-ttft-x = TTFT、ms
 chart-tpot = { $arrival ->
     [closed] TPOT の分布（クローズドループ）
@@ -606,7 +606,7 @@ chart-tpot = { $arrival ->
     [trace] TPOT の分布（記録の再生）
    *[rate] TPOT の分布（オープンループ）
   }
-chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
 chart-tpot-x = TPOT、ms
 
 ## 並べられるか
@@ -908,6 +908,7 @@ gpu-use-value = GPU { $gpus } 基を確認。エンジン自身のプロセス�
 card-no-accelerator = GPU は見つからず
 card-spec = spec_digest
 card-match = match_id
+card-key = モデルの名前とダイジェストを作った鍵
 card-path = 経路（path_id）
 card-path-open = 経路のうち記録のない項目
 card-manifest = マニフェストの SHA-256
@@ -941,8 +942,8 @@ weekly-archive-empty = まだ公開した版はありません。
 weekly-superseded = 新しい版があります
 weekly-holds = その後に取り下げ。この版には数字が残っています
 weekly-shows = 取り下げをこの版に記載
-weekly-news = 前の週からの変化
-weekly-first = 最初の版です。比べる相手の版はまだありません。
+weekly-news = 変わったこと
+weekly-first = これより前の週の版がないため、比べる相手はありません。
 weekly-quiet = { $since } から変化はありません。
 weekly-cell = { $engine } · { $profile }（{ $match }）
 weekly-new = 新しいセル：{ $cell }。
@@ -993,6 +994,7 @@ weekly-left-none = 除いた起動はありません。
 weekly-left-not-measured = 最後まで計測できなかったもの { $n } 回
 weekly-left-damaged = 破損 { $n } 回
 weekly-left-withdrawn = 取り下げ { $n } 回
+weekly-left-clock = 時計が変更され、どの週か確定できないもの { $n } 回
 weekly-left-other = 別の週、または以前のエンジンバージョン { $n } 回
 weekly-withdrawn = 取り下げた run
 weekly-withdrawn-note = 次の run は、もう根拠として扱いません。以前の版には、その数字がそのまま残っています。
@@ -1659,6 +1661,8 @@ decided-stays = { $workload }：道筋は引き続き { $end }。その根拠が
 decided-gone = { $workload }：この版には道筋がなくなりました。
 closed-by = { $reason }。{ $value }（条件は { $asked }）
 weekly-not-published = { $engine }（公開したセルなし）
+support-read = { $source }、{ $month }に確認
+weekly-fixed-instrument = この試合の run は計測器の確認です。エンジンを並べないため、固定した列はありません。
 ## チーム自身のトラフィックの形
 
 traffic-title = トラフィックの形
@@ -1698,8 +1702,8 @@ traffic-its-arrivals = 到着
 traffic-its-in-flight = 同時実行数
 traffic-quantiles = { $what }：{ $n } リクエスト、平均 { $mean }、最小 { $least }、p10 { $p10 }、p25 { $p25 }、p50 { $p50 }、p75 { $p75 }、p90 { $p90 }、p99 { $p99 }、最大 { $most }
 traffic-prefixes = 共有プレフィックス
-traffic-prefix-tokens = トークン単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しです。
-traffic-prefix-characters = 文字単位の比較（トークンの割合ではありません）：入力 { $total } 文字の { $share } が、ファイル内の先行リクエストと共通の書き出しです。
+traffic-prefix-tokens = トークン単位の比較：入力 { $total } トークンの { $share } が、ファイル内で同じモデルへ送られた先行リクエストと共通の書き出しです。
+traffic-prefix-characters = 文字単位の比較（トークンの割合ではありません）：入力 { $total } 文字の { $share } が、ファイル内で同じモデルへ送られた先行リクエストと共通の書き出しです。
 traffic-prefix-blocks = { $block } トークンのブロック単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しのブロックです。
 traffic-interval = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。
 traffic-interval-blocks = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。上端には、ブロックの一部だけが共通である分を含めています。
@@ -1737,6 +1741,7 @@ traffic-models-more = モデル名：{ $n } 種類を超える。最も多いも
 traffic-models-mixed = 複数のモデルへのリクエストを 1 つのトークナイザで数えました。長さは、そのトークナイザのモデルについてのものです。
 traffic-adapters = アダプタ（LoRA）：{ $n } 種類、リクエストの { $share }。
 traffic-media = 画像、音声またはファイルを含むリクエスト：{ $share }。そのトークンは、ここでの計数に入っていません。
+traffic-held = リクエストの { $share } は、履歴をサーバが保持しています。実際のプロンプトは、ここで数えた長さより長くなります。
 traffic-several = { $n } 件の本文には複数のプロンプトがあります。それぞれ 1 リクエストと数えました。
 traffic-token-ids = { $n } 件のプロンプトは、はじめからトークン番号です。
 traffic-settings = サンプリング（指定したリクエストの割合、かっこ内は p10、p50、p90）：{ $parts }
@@ -1766,6 +1771,12 @@ traffic-written = workload：{ $path } と { $shape }、{ $n } リクエスト�
    *[false] ファイルから { $run } 件続きで抽出
   }）。共有プレフィックスは入力の { $share } です。
 traffic-left-out = 抽出したうち { $n } リクエストは、長さの一方がわからないため含めていません。
+traffic-not-carried = 送るのは単なる文章で、次のものは含みません：{ $parts }。
+traffic-carried-structured = 応答の形の指定（リクエストの { $share }）
+traffic-carried-tools = ツール（{ $share }）
+traffic-carried-media = 画像、音声またはファイル（{ $share }）
+traffic-carried-adapters = アダプタ（{ $share }）
+traffic-carried-sampling = 個別のサンプリング（{ $share }。計画で指定します）
 traffic-next = 次のコマンド：{ $command }
 traffic-facts-written = 事実のファイル：{ $path }
 path-measured = トラフィックから計測、{ $on }
@@ -1774,6 +1785,7 @@ path-counted-blocks = ブロック単位の計測。区間は、ブロックの�
 path-horizon = { $n } トークンより離れた繰り返しは新しいものと計数
 path-overruled-declared = { $by } の申告（{ $on }）は { $value }。使っていません
 path-overruled-traffic = トラフィックからの計測（{ $on }）は { $value }。使っていません
+path-conflict = { $fact } について 2 つのファイルが食い違っています。使ったのは { $value }（{ $source }）。{ $other }。
 path-answered-declared = ここではチームの申告
 path-answered-traffic = ここではチーム自身のトラフィック
 ## ノートブック：列を決める、実行を並べる、版のページを作る
