@@ -554,6 +554,24 @@ chart-throughput-x = { $arrival ->
 chart-throughput-y = output, tok/s
 chart-share-y = share of requests
 chart-panels = { $n } of { $all } loads have a panel; the table has all.
+chart-ttft = { $arrival ->
+    [closed] How TTFT is distributed, closed loop
+    [constant] How TTFT is distributed, evenly spaced requests
+    [poisson] How TTFT is distributed, Poisson requests
+    [trace] How TTFT is distributed, recorded rhythm
+   *[rate] How TTFT is distributed, open loop
+  }
+chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-ttft-x = TTFT, ms
+chart-tpot = { $arrival ->
+    [closed] How TPOT is distributed, closed loop
+    [constant] How TPOT is distributed, evenly spaced requests
+    [poisson] How TPOT is distributed, Poisson requests
+    [trace] How TPOT is distributed, recorded rhythm
+   *[rate] How TPOT is distributed, open loop
+  }
+chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-tpot-x = TPOT, ms
 chart-preparation = What the preparation of each launch consists of
 chart-preparation-desc = Launches: { $n }, one bar each. Horizontal: seconds from zero, parts one after the other; the number at the end is their sum. Parts of the start are as the engine tells them; where it tells nothing, or parts that contain each other, the start is one piece. An engine without a build step has no build part. Beside each run_id: where its weights were read from.
 chart-preparation-x = seconds
@@ -603,24 +621,6 @@ path-drawing-either = { $answer }; every answer leads the same way
 path-drawing-then = if yes
 path-drawing-otherwise = if no
 path-drawing-not_applicable = if the question does not arise
-chart-ttft = { $arrival ->
-    [closed] How TTFT is distributed, closed loop
-    [constant] How TTFT is distributed, evenly spaced requests
-    [poisson] How TTFT is distributed, Poisson requests
-    [trace] How TTFT is distributed, recorded rhythm
-   *[rate] How TTFT is distributed, open loop
-  }
-chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
-chart-ttft-x = TTFT, ms
-chart-tpot = { $arrival ->
-    [closed] How TPOT is distributed, closed loop
-    [constant] How TPOT is distributed, evenly spaced requests
-    [poisson] How TPOT is distributed, Poisson requests
-    [trace] How TPOT is distributed, recorded rhythm
-   *[rate] How TPOT is distributed, open loop
-  }
-chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
-chart-tpot-x = TPOT, ms
 
 ## Side by side
 

@@ -541,6 +541,24 @@ chart-throughput-x = { $arrival ->
 chart-throughput-y = 出力、tok/s
 chart-share-y = リクエストの割合
 chart-panels = { $all } 段の負荷のうち { $n } 段を描いています。表には全段があります。
+chart-ttft = { $arrival ->
+    [closed] TTFT の分布（クローズドループ）
+    [constant] TTFT の分布（等間隔の到着）
+    [poisson] TTFT の分布（ポアソン到着）
+    [trace] TTFT の分布（記録の再生）
+   *[rate] TTFT の分布（オープンループ）
+  }
+chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-ttft-x = TTFT、ms
+chart-tpot = { $arrival ->
+    [closed] TPOT の分布（クローズドループ）
+    [constant] TPOT の分布（等間隔の到着）
+    [poisson] TPOT の分布（ポアソン到着）
+    [trace] TPOT の分布（記録の再生）
+   *[rate] TPOT の分布（オープンループ）
+  }
+chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-tpot-x = TPOT、ms
 chart-preparation = 起動ごとの準備時間の内訳
 chart-preparation-desc = 起動は { $n } 回で、1 回 1 本です。横軸は 0 からの秒数で、内訳を順に並べ、末尾に合計を書いています。起動の内訳はエンジン自身の報告です。報告がないとき、または内訳どうしが重なるときは、起動を 1 つにまとめて描きます。ビルド工程のないエンジンにビルドの部分はありません。run_id の横は、重みの読み込み元です。
 chart-preparation-x = 秒
@@ -590,24 +608,6 @@ path-drawing-either = { $answer }。どの答えでも行き先は同じです
 path-drawing-then = はいの場合
 path-drawing-otherwise = いいえの場合
 path-drawing-not_applicable = 質問が当てはまらない場合
-chart-ttft = { $arrival ->
-    [closed] TTFT の分布（クローズドループ）
-    [constant] TTFT の分布（等間隔の到着）
-    [poisson] TTFT の分布（ポアソン到着）
-    [trace] TTFT の分布（記録の再生）
-   *[rate] TTFT の分布（オープンループ）
-  }
-chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
-chart-ttft-x = TTFT、ms
-chart-tpot = { $arrival ->
-    [closed] TPOT の分布（クローズドループ）
-    [constant] TPOT の分布（等間隔の到着）
-    [poisson] TPOT の分布（ポアソン到着）
-    [trace] TPOT の分布（記録の再生）
-   *[rate] TPOT の分布（オープンループ）
-  }
-chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
-chart-tpot-x = TPOT、ms
 
 ## 並べられるか
 
