@@ -159,14 +159,17 @@ class _Opener:
             yield Reading(place, joined, "split")
         yield Reading(place, joined, "tight")
         others = [lone] if lone != whole else []
-        for form, ways in (("plain", written_otherwise(whole)), ("split", put_together(whole))):
-            for other in ways:
-                others.append(other)
-                if (found := folded(unescaped(other))) != opened:
-                    yield Reading(place, found, form)
-                    yield Reading(place, found, "tight")
+        for other in put_together(whole):
+            others.append(other)
+            if (found := folded(unescaped(other))) != opened:
+                yield Reading(place, found, "split")
+                yield Reading(place, found, "tight")
         if depth >= DEEPEST:
             return
+        for other in written_otherwise(whole):
+            if (key := hashlib.sha256(other.encode("utf-8", "replace")).digest()) not in self.seen:
+                self.seen.add(key)
+                yield from self.text(other, place, "", depth + 1)
         for number, (media, payload) in enumerate((*packed, *more), 1):
             label = f"{place}: data URI {number}" if place else f"data URI {number}"
             if payload is None:
