@@ -16,6 +16,7 @@ from lab.evidence import EvidenceStore, LaunchRecord
 from lab.plan import RunPlan
 from lab.publish.gate import PrivateFact, inspect, private_facts, release
 from lab.publish.markup import NO_POLICY, active_in, script_hash
+from lab.publish.private import _traffic_facts
 from lab.records import Capabilities
 from tests.publish.canaries import page as page_of
 
@@ -227,6 +228,30 @@ def test_a_policy_that_lets_anything_in_is_none(policy: str) -> None:
 def test_a_policy_counts_only_where_a_browser_reads_it(place: str) -> None:
     head = """<meta http-equiv="Content-Security-Policy" content="default-src 'none'">"""
     assert NO_POLICY in {kind for kind, _ in active_in(f"<html><head>{place.format(head)}")}
+
+
+def test_the_name_of_the_folder_is_looked_at_too(tmp_path: Path) -> None:
+    with pytest.raises(LeakFound, match=r"\(the folder\), file name: user name") as refusal:
+        release({"en/index.html": page_of("x")}, tmp_path / "of-yamada", FACTS)
+    assert "yamada" not in refusal.value.what
+
+
+def test_the_key_of_the_pseudonyms_is_private(
+    store: EvidenceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_text("c2VjcmV0LWtleS1vZi1vdXJz")
+    (tmp_path / "key").chmod(0o600)
+    monkeypatch.setenv("LAB_PSEUDONYM_KEY", str(tmp_path / "key"))
+    found = inspect("x.txt", b"made with c2VjcmV0LWtleS1vZi1vdXJz", private_facts(store, []))
+    assert "key of the pseudonyms" in {finding.kind for finding in found}
+
+
+def test_the_teams_own_conversations_are_known_where_a_workload_names_them(tmp_path: Path) -> None:
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "ours.yaml").write_text("{content: own-traffic, source: ours.jsonl}")
+    said = "What does the plant in Kofu cost us each quarter?"
+    (tmp_path / "workloads" / "ours.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": said}]}))
+    assert ("text of a prompt", said) in set(_traffic_facts(tmp_path))
 
 
 def test_a_page_without_any_policy_is_not_released(tmp_path: Path) -> None:
