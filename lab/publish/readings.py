@@ -140,7 +140,7 @@ class _Opener:
         if time.process_time() > self.until:
             yield Reading(place, "", problem="packed too deep, or too large to be read")
             return
-        page = kind == "page" or not kind and text.lstrip("\ufeff \t\r\n")[:1] == "<"
+        page = kind == "page" or (not kind and text.lstrip("\ufeff \t\r\n")[:1] == "<")
         packed, plain = _data_uris(text)
         more, whole = _data_uris(unescaped(plain))
         shown = folded(plain)
