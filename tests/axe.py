@@ -1,4 +1,8 @@
-"""axe-core for the tests: fetched once from the npm registry by npm, kept in `.cache/`, never part of the lab."""
+"""axe-core for the tests, never part of the lab: the newest one from npm, kept in `.cache/`, or that of a package.
+
+The package axe-core-python is among the test requirements, so that a machine without npm asks an older axe instead of
+none.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import subprocess
 import tarfile
 import tempfile
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +36,18 @@ CONTRAST = "{type: 'rule', values: ['color-contrast', 'link-in-text-block']}"
 @cache
 def axe_source() -> str:
     """The script; skips the test where it cannot be had, and fails instead where LAB_AXE_REQUIRED is set."""
-    if not KEPT.is_file():
-        problem = _fetch()
-        if problem and os.environ.get("LAB_AXE_REQUIRED"):
-            pytest.fail(problem)
-        if problem:
-            pytest.skip(problem)
-    data = KEPT.read_bytes()
-    assert hashlib.sha256(data).hexdigest() == SHA256, f"{KEPT} is not axe-core {VERSION}: delete it"
-    return data.decode()
+    problem = "" if KEPT.is_file() else _fetch()
+    if not problem:
+        data = KEPT.read_bytes()
+        assert hashlib.sha256(data).hexdigest() == SHA256, f"{KEPT} is not axe-core {VERSION}: delete it"
+        return data.decode()
+    try:
+        return files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    except ModuleNotFoundError:
+        problem += "; nor is axe-core-python installed: pip install axe-core-python"
+    if os.environ.get("LAB_AXE_REQUIRED"):
+        pytest.fail(problem)
+    pytest.skip(problem)
 
 
 def serious(browser: Browser, rules: str = ALL) -> list[dict[str, Any]]:

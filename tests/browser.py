@@ -47,6 +47,45 @@ WIDE = """(() => {
 """Width of the page, and the tables that do not fit into it."""
 
 
+FAINT = """(() => {
+  const part = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const over = (top, below) => {
+    const a = top.length > 3 ? top[3] : 1;
+    return [0, 1, 2].map(k => a * top[k] + (1 - a) * below[k]);
+  };
+  const light = rgb => {
+    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = node => {
+    const layers = [];
+    for (let at = node; at; at = at.parentElement) {
+      const found = part(getComputedStyle(at).backgroundColor);
+      layers.push(found);
+      if (found.length === 3 || found[3] === 1) break;
+    }
+    const dark = matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
+    return layers.reverse().reduce((below, top) => over(top, below), dark);
+  };
+  const faint = [];
+  const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = words.nextNode(); text; text = words.nextNode()) {
+    const node = text.parentElement;
+    if (!text.data.trim() || !node.checkVisibility({contentVisibilityAuto: true}) || node.closest('style')) continue;
+    const style = getComputedStyle(node);
+    const below = behind(node);
+    const ink = over(part(node instanceof SVGElement ? style.fill : style.color), below);
+    const [high, low] = [light(ink), light(below)].sort((one, other) => other - one);
+    const ratio = (high + 0.05) / (low + 0.05);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
+    if (ratio < (large ? 3 : 4.5)) faint.push(`${text.data.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return faint;
+})()"""
+"""Text whose contrast with what lies behind it is below WCAG's 4.5, or 3 where it is large."""
+
+
 class Browser:
     """One browser process, driven over its debugging pipe: commands out, answers and events in."""
 
@@ -168,11 +207,14 @@ def started() -> Iterator[Browser]:
 
 
 def look_over(browser: Browser, page: Path) -> None:
-    """A page opens without a word on the console, asks for nothing, fits a phone and is not cut on paper."""
+    """A page opens silently, asks for nothing, fits a phone, is not cut on paper and is readable, in the dark too."""
     browser.show()
     browser.open(page)
     assert browser.console == []
     assert [url for url in browser.requests if not url.startswith("data:")] == [page.resolve().as_uri()]
+    assert browser.value(FAINT) == []
+    browser.show(scheme="dark")
+    assert browser.value(FAINT) == []
     browser.show(width=360)
     phone = browser.value(WIDE)
     assert phone["client"] == 360 and phone["scroll"] <= 360, phone

@@ -48,3 +48,13 @@ def small_plan(plan_folder: Path) -> tuple[RunPlan, Path]:
 def store(tmp_path: Path) -> EvidenceStore:
     """An empty store."""
     return EvidenceStore(tmp_path / "runs")
+
+
+@pytest.fixture(scope="session")
+def five_weeks_published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five made-up weekly editions of one decision, published once; nobody writes into them."""
+    from tests.publish.weekly_examples import five_weeks
+
+    folder = tmp_path_factory.mktemp("five") / "reports"
+    five_weeks(folder, tmp_path_factory.mktemp("rules"))
+    return folder

@@ -43,6 +43,8 @@ class LeftOut(StrEnum):
     DAMAGED = "damaged"
     """Its bundle does not match its manifest."""
     WITHDRAWN = "withdrawn"
+    CLOCK = "clock"
+    """The clock of its machine was set, and so far that nobody knows on which side of the cut-off it ended."""
     OTHER = "other"
     """It is of another week than the launches that stand in the cell, or of an earlier version of the engine."""
 
@@ -80,6 +82,13 @@ class ChosenMatch(Frozen):
 
     match: PublicMatch
     runs: tuple[PublicRun, ...]
+    stored_as: MatchId | None = None
+    """Private: the match_id of the store, where pages have another one because the model is hidden."""
+
+    @property
+    def wanted_as(self) -> str:
+        """The match_id by which plans and params/publish.yaml mean it."""
+        return self.stored_as or self.match.match_id
 
 
 def choose(
@@ -90,7 +99,7 @@ def choose(
     Args:
         store: where the private bundles are.
         wanted: the matches of the edition.
-        until: runs that ended later belong to a later edition.
+        until: runs that ended later belong to a later edition; so do runs that may have, because their clock was set.
         withdrawn: run_ids that count no more.
     """
     wanted, withdrawn = tuple(wanted), frozenset(withdrawn)
@@ -132,6 +141,7 @@ def _match(
             cells=tuple(cells),
         ),
         runs=tuple(runs),
+        stored_as=wanted.match_id if wanted.match_id != match_id else None,
     )
 
 
@@ -154,6 +164,8 @@ def _cell(
             leave(LeftOut.WITHDRAWN)
         elif status.state is not RunState.MEASURED:
             leave(LeftOut.NOT_MEASURED)
+        elif status.ended_at is None or status.ended_at + status.unsure > until:
+            leave(LeftOut.CLOCK)
         elif store.verify(status.run_id):
             leave(LeftOut.DAMAGED)
         else:

@@ -8,6 +8,7 @@ Findings name the place and the kind and never print the value.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -196,8 +197,10 @@ def _is_report(folder: Path) -> bool:
 def _swap(staged: Path, folder: Path, old: Path) -> None:
     """Put a report in place; what stood there goes to `old`. At every moment a whole one stands, where Linux can."""
     if not folder.exists():
-        staged.rename(folder)
-    elif not exchange(staged, folder):
+        with contextlib.suppress(OSError):  # another lab may have put one there since
+            staged.rename(folder)
+            return
+    if not exchange(staged, folder):
         folder.rename(old)
         try:
             staged.rename(folder)

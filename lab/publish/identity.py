@@ -217,8 +217,8 @@ def unique_machines(folder: Path, archive: Path) -> tuple[MachineClass, ...]:
         folder: the edition.
         archive: the folder of all editions.
     """
-    everywhere = {path: machine for path in archive.rglob("evidence/r-*.json") if (machine := _machine_in(path))}
-    own = {path: machine for path in folder.rglob("evidence/r-*.json") if (machine := _machine_in(path))}
+    everywhere = {path: machine for path in _evidence_below(archive) if (machine := _machine_in(path))}
+    own = {path: machine for path in _evidence_below(folder) if (machine := _machine_in(path))}
     elsewhere = {recognised_by(machine) for path, machine in everywhere.items() if path not in own}
     found = {recognised_by(machine): machine for machine in own.values()}
     return tuple(machine for shape, machine in found.items() if shape not in elsewhere)
@@ -227,6 +227,13 @@ def unique_machines(folder: Path, archive: Path) -> tuple[MachineClass, ...]:
 def recognised_by(machine: MachineClass) -> tuple[str | int | None, ...]:
     """What of a machine would be recognised; its Python changes too often to name anybody."""
     return machine.accelerator, machine.cpu_cores, machine.memory_gib, machine.system, machine.machine
+
+
+def _evidence_below(folder: Path) -> Iterator[Path]:
+    """Evidence of runs; a folder that is gone meanwhile is passed over, where `rglob` would raise."""
+    for found, _, names in os.walk(folder):
+        if Path(found).name == "evidence":
+            yield from (Path(found) / name for name in names if name.startswith("r-") and name.endswith(".json"))
 
 
 def _machine_in(path: Path) -> MachineClass | None:

@@ -6,16 +6,17 @@ import json
 import math
 from collections import Counter
 from datetime import datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from lab.betray import Host, host_of
 from lab.checks import CheckName, rule_of
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
 from lab.match import comparable
+from lab.metrics.counted import finish_word
 from lab.publish.evidence import (
-    FinishReason,
     PublicArm,
     PublicArms,
     PublicCheck,
@@ -34,6 +35,7 @@ from lab.records import (
     Certificate,
     Concern,
     EvidenceGrade,
+    FinishReason,
     InstrumentLevel,
     LaunchTally,
     LevelResult,
@@ -126,6 +128,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
     model, machine = namer.model(spec.model), namer.machine(record.environment.machine_class)
     exact = machine == record.environment.machine_class
     path = path_of(record)
+    host = Host() if namer.identity.machine == "class" else host_of(record.environment)
     if not exact:
         path = path.model_copy(update={"hardware": machine.accelerator or machine.machine})
     if namer.hides(spec.model):
@@ -208,6 +211,9 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         engine_use=rounded_tree(record.engine_use),
         engine_series=rounded_tree(record.engine_series),
         ceilings=ceilings,
+        counted=rounded_tree(record.counted),
+        driver=host.driver,
+        host=host.gpus,
         command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
         path=path,
     )
@@ -297,7 +303,7 @@ def _finish_reasons(task: TaskScore) -> dict[FinishReason, int]:
     """The engine's words, those that nobody knows together."""
     found: Counter[FinishReason] = Counter()
     for word, n in task.finish_reasons.items():
-        found[next((known for known in get_args(FinishReason) if known == word), "other")] += n
+        found[finish_word(word)] += n
     return dict(found)
 
 

@@ -86,7 +86,10 @@ def apart(target: str) -> Callable[..., dict[str, bytes]]:
                 raise EvidenceError(f"the pages could not be built: {what}", next_step)
             if done.returncode:
                 said = done.stderr.strip().splitlines()
-                raise EvidenceError(f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}")
+                raise EvidenceError(
+                    f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}",
+                    "see whether there is room where TMPDIR lies (df -h), and no limit for files (ulimit -f)",
+                )
             pages = folder / "pages"
             found = [path for path in sorted(pages.rglob("*")) if path.is_file() and not path.is_symlink()]
             return {path.relative_to(pages).as_posix(): path.read_bytes() for path in found}

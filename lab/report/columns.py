@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from lab.publish.evidence import PublicRun
 from lab.records import EngineUse, GpuUse, MachineClass
 from lab.report.loads import ladder, slo_text
 from lab.report.messages import Messages
-from lab.report.numbers import count, percent, plain, significant
+from lab.report.numbers import count, day, month, percent, plain, significant
 from lab.report.series import engine_title
 from lab.spec import Frozen, Workload
 
@@ -240,5 +241,17 @@ def support(run: PublicRun, t: Messages) -> str:
     """What the support table said of this combination, with its sources."""
     found = run.support or "not-asked"
     said = t(f"support-{found}")
-    sources = t("support-separator").join(run.support_sources)
+    sources = t("support-separator").join(_source(source, t) for source in run.support_sources)
     return t("support-value", said=said, sources=sources) if sources else said
+
+
+_READ = re.compile(r"(?P<source>.*), read (?P<when>\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?)")
+"""How public evidence writes a source, and the month or the day on which it was read."""
+
+
+def _source(text: str, t: Messages) -> str:
+    found = _READ.fullmatch(text)
+    if found is None:
+        return text
+    written = month if len(found["when"]) == len("2026-11") else day
+    return t("support-read", source=found["source"], month=written(found["when"], t))

@@ -25,6 +25,7 @@ from lab.report.apart import apart
 from lab.report.messages import LANGS, messages
 from lab.report.path import path_json, read_rules
 from lab.report.weekly import told_of
+from lab.report.words import refuse_ranking
 
 Rules = Mapping[str, tuple[Decision, TeamFacts]]
 """match_id → what its path is walked by and with."""
@@ -90,18 +91,20 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
 
     def decide(one: ChosenMatch, beside: tuple[PublicContrast, ...]) -> Decided:
         match_id = one.match.match_id
-        walked[match_id] = explain(*rules[match_id], one.runs, beside) if match_id in rules else ()
+        own_rules = rules.get(one.wanted_as)
+        walked[match_id] = explain(*own_rules, one.runs, beside) if own_rules else ()
         own = walked[match_id]
         return Decided(tuple(published(match_id, path) for path in own), path_json(own))
 
     def match(edition: Edition, runs: tuple[PublicRun, ...], beside: tuple[PublicContrast, ...]) -> Mapping[str, bytes]:
         match_id = runs[0].match_id
         told = {lang: told_of(edition, match_id, messages(lang)) for lang in langs}
-        return report(runs, langs, beside, walked[match_id], told=told, judged=judge(claims, runs, beside))
+        judged = judge(claims, runs, beside)
+        return refuse_ranking(report(runs, langs, beside, walked[match_id], told=told, judged=judged))
 
     return Pages(
         match=match,
-        front=lambda edition, runs: front(edition, runs, walked, langs),
-        archive=lambda editions, withdrawn: index(editions, withdrawn, langs),
+        front=lambda edition, runs: refuse_ranking(front(edition, runs, walked, langs)),
+        archive=lambda editions, withdrawn: refuse_ranking(index(editions, withdrawn, langs)),
         decide=decide,
     )

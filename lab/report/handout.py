@@ -15,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lab.explain.flips import Explanation
 from lab.match import refusals
 from lab.publish.evidence import PublicLevel, PublicRun
 from lab.publish.identity import Namer
@@ -37,7 +38,8 @@ from lab.report.cells import (
 from lab.report.grid import Cell, Row, Table, Text, missing, number, words
 from lab.report.loads import Load, ladder, level_at, levels_of, load_cell, load_text, loads
 from lab.report.messages import LANGS, Messages, messages
-from lab.report.numbers import count, fraction, milliseconds, significant
+from lab.report.numbers import count, fraction, milliseconds, significant, week
+from lab.report.path import Section, sections
 from lab.report.pdf import open_pdf, pdf
 from lab.report.reasons import Reasons, mismatch_text, reasons_of
 from lab.report.series import engine_title, in_order
@@ -47,6 +49,7 @@ from lab.roster import ON_TABLE, find
 from lab.spec import Frozen, LaunchProfile, ModelSpec, Quantization, RunSpec, Sampling, SuiteRef, Workload, digest
 
 Runs = tuple[PublicRun, ...]
+Explanations = tuple[Explanation, ...]
 
 WIDTH = 4
 """Columns of cells that fit beside each other on a sheet of A4."""
@@ -112,7 +115,13 @@ def as_published(sheet: Sheet, namer: Namer) -> Sheet:
     return sheet.model_copy(update=changes)
 
 
-def handout_pages(sheets: Sequence[Sheet], langs: tuple[str, ...] = LANGS, *, paper: bool = False) -> dict[str, bytes]:
+def handout_pages(
+    sheets: Sequence[Sheet],
+    langs: tuple[str, ...] = LANGS,
+    *,
+    paper: bool = False,
+    explanations: Explanations = (),
+) -> dict[str, bytes]:
     """The handout in each language.
 
     Args:
@@ -120,15 +129,16 @@ def handout_pages(sheets: Sequence[Sheet], langs: tuple[str, ...] = LANGS, *, pa
         langs: languages to build.
         paper: True for the page a PDF is made from: foot and label then stand in the margins of every sheet, and
             the typeface holds every character, so that it looks the same on every machine.
+        explanations: the paths that these runs answer; the cover then opens with where they lead.
 
     Returns:
         `<lang>/index.html` and its bytes.
     """
-    return {f"{lang}/index.html": _page(sheets, messages(lang), langs, paper) for lang in langs}
+    return {f"{lang}/index.html": _page(sheets, explanations, messages(lang), langs, paper) for lang in langs}
 
 
 def handout_files(
-    sheets: Sequence[Sheet], langs: tuple[str, ...] = LANGS, *, paper: bool
+    sheets: Sequence[Sheet], langs: tuple[str, ...] = LANGS, *, paper: bool, explanations: Explanations = ()
 ) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """The files of a handout, and what the leak gate has to look at besides.
 
@@ -136,6 +146,7 @@ def handout_files(
         sheets: from `sheets_of` or `planned_sheet`.
         langs: languages to build.
         paper: True makes a PDF of each page as well.
+        explanations: as for `handout_pages`.
 
     Returns:
         Path to bytes; and for each PDF the page it was made from and itself with nothing compressed.
@@ -143,24 +154,26 @@ def handout_files(
     Raises:
         LabError: a PDF is wanted and cannot be made here.
     """
-    found = handout_pages(sheets, langs)
+    found = handout_pages(sheets, langs, explanations=explanations)
     readable: dict[str, bytes] = {}
     if paper:
-        for name, page in handout_pages(sheets, langs, paper=True).items():
+        for name, page in handout_pages(sheets, langs, paper=True, explanations=explanations).items():
             path = name.replace("index.html", "handout.pdf")
             found[path] = pdf(page)
             readable |= {name: page, path: open_pdf(page)}
     return found, readable
 
 
-def build_handout(runs: Runs, langs: tuple[str, ...], paper: bool) -> dict[str, bytes]:
+def build_handout(runs: Runs, langs: tuple[str, ...], paper: bool, explanations: Explanations = ()) -> dict[str, bytes]:
     """`handout_files` of measured runs, in one mapping: its two parts below `files/` and `readable/`."""
-    return build_sheets(sheets_of(runs), langs, paper)
+    return build_sheets(sheets_of(runs), langs, paper, explanations)
 
 
-def build_sheets(sheets: tuple[Sheet, ...], langs: tuple[str, ...], paper: bool) -> dict[str, bytes]:
+def build_sheets(
+    sheets: tuple[Sheet, ...], langs: tuple[str, ...], paper: bool, explanations: Explanations = ()
+) -> dict[str, bytes]:
     """The same of sheets, measured or not."""
-    found, readable = handout_files(sheets, langs, paper=paper)
+    found, readable = handout_files(sheets, langs, paper=paper, explanations=explanations)
     return {f"files/{name}": data for name, data in found.items()} | {
         f"readable/{name}": data for name, data in readable.items()
     }
@@ -196,7 +209,9 @@ def _suite(run: PublicRun) -> SuiteRef | None:
     return SuiteRef(name=run.quality.suite, version=run.quality.version, sha256=run.quality.suite_sha256)
 
 
-def _page(sheets: Sequence[Sheet], t: Messages, langs: tuple[str, ...], paper: bool) -> bytes:
+def _page(
+    sheets: Sequence[Sheet], explanations: Explanations, t: Messages, langs: tuple[str, ...], paper: bool
+) -> bytes:
     environment = Environment(
         loader=PackageLoader("lab.report"),
         autoescape=True,
@@ -215,9 +230,31 @@ def _page(sheets: Sequence[Sheet], t: Messages, langs: tuple[str, ...], paper: b
         title=t("handout-title" if runs else "handout-planned-title"),
         sheets=[_sheet_context(sheet, place, reasons, t) for place, sheet in enumerate(sheets)],
         questions=QUESTIONS,
-        digest=digest([sheet.model_dump(mode="json") for sheet in sheets]),
+        paths=[_path_context(one) for one in sections(explanations, t)],
+        digest=digest([one.model_dump(mode="json") for one in (*sheets, *explanations)]),
     )
     return html.replace("/*typeface*/", face_css(html, everything=paper), 1).encode()
+
+
+def _path_context(path: Section) -> dict[str, Any]:
+    """A path for paper: its runs lead to their sheets."""
+    own = [path.steps, path.flips, *([path.resampled] if path.resampled else ())]
+    return {"path": path, "tables": [_to_sheets(one) for one in own]}
+
+
+def _to_sheets(table: Table) -> Table:
+    def led(text: Text) -> Text:
+        return text if text.href is None else text.model_copy(update={"href": text.href.replace("card-", "sheet-")})
+
+    rows = tuple(
+        row.model_copy(
+            update={
+                "cells": tuple(cell.model_copy(update={"lines": tuple(map(led, cell.lines))}) for cell in row.cells)
+            }
+        )
+        for row in table.rows
+    )
+    return table.model_copy(update={"rows": rows})
 
 
 def _sheet_context(sheet: Sheet, place: int, reasons: Reasons, t: Messages) -> dict[str, Any]:
@@ -227,7 +264,7 @@ def _sheet_context(sheet: Sheet, place: int, reasons: Reasons, t: Messages) -> d
         "sheet": sheet,
         "title": t("handout-match", table=t(f"table-{sheet.table}"), match=sheet.match_id),
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in sheet.runs)],
-        "weeks": ", ".join(sorted({run.week for run in sheet.runs})),
+        "weeks": t("list-separator").join(week(name, t) for name in sorted({run.week for run in sheet.runs})),
         "fixed": fixed_table(sheet, place, t),
         "runs": _runs_table(sheet, place, t) if sheet.runs else None,
         "grids": grids,

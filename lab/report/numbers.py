@@ -6,6 +6,8 @@ import math
 from datetime import date
 from decimal import Decimal
 
+from babel.dates import format_skeleton
+
 from lab.report.messages import Messages
 
 
@@ -99,3 +101,9 @@ def week(name: str, t: Messages) -> str:
 def day(name: str, t: Messages) -> str:
     """A day of the ISO calendar, as the language writes dates: 2026-11-29 is 2026年11月29日."""
     return t("day", day=date.fromisoformat(name))
+
+
+def month(name: str, t: Messages) -> str:
+    """A month of the ISO calendar, as the language writes it: 2026-11 is November 2026."""
+    year, number = name.split("-")
+    return format_skeleton("yMMMM", date(int(year), int(number), 1), locale=t.lang)

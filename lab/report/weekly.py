@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lab.explain.flips import Explanation
-from lab.publish.archive import Correction, Edition, path_of
+from lab.publish.archive import Edition, path_of
 from lab.publish.cells import FRESH_LAUNCHES, CellState, LeftOut, PublicCell, PublicMatch
 from lab.publish.changes import SPEED, CellName, ChangedValue, News
 from lab.publish.decisions import histories
@@ -23,7 +23,7 @@ from lab.publish.evidence import PublicRun
 from lab.records import EvidenceGrade
 from lab.report.build import FIRST_CAVEATS, caveats_of, unwalked
 from lab.report.cells import Form, table
-from lab.report.columns import FixedColumn, fixed_columns
+from lab.report.columns import FixedColumn, fixed_columns, subjects
 from lab.report.grid import Cell, Row, Table, Text, number, words
 from lab.report.history import edition_text, end_text, history_tables, path_moved, path_words
 from lab.report.loads import Load, load_text
@@ -57,6 +57,7 @@ _LEFT_OUT = {
     LeftOut.NOT_MEASURED: "weekly-left-not-measured",
     LeftOut.DAMAGED: "weekly-left-damaged",
     LeftOut.WITHDRAWN: "weekly-left-withdrawn",
+    LeftOut.CLOCK: "weekly-left-clock",
     LeftOut.OTHER: "weekly-left-other",
 }
 
@@ -164,7 +165,7 @@ def _front(edition: Edition, runs: Runs, paths: Paths, t: Messages, langs: tuple
         "edition": edition,
         "week": week_days(edition.week, t),
         "grades": [grade.value for grade in EvidenceGrade if grade in graded],
-        "correction": correction_words(edition.correction, t) if edition.correction else [],
+        "correction": correction_words(edition, t),
         "news": changes_words(edition, t),
         "caveats": list(caveats)[:FIRST_CAVEATS] or [t("caveat-nothing")],
         "changed": _changed_table(edition.news, t) if edition.news.changed else None,
@@ -187,8 +188,9 @@ def _front(edition: Edition, runs: Runs, paths: Paths, t: Messages, langs: tuple
 
 
 def _columns(match: PublicMatch, runs: Runs, t: Messages) -> tuple[FixedColumn, ...]:
-    """The fixed columns of a match; an engine without a published cell is named too. Empty: none is published."""
-    if not runs:
+    """The fixed columns of a match; an engine without a published cell is named too. Empty: nothing is set side by
+    side here."""
+    if not subjects(runs):
         return ()
     there = {run.engine for run in runs}
     others = dict.fromkeys(cell.engine for cell in match.cells if cell.engine not in there)
@@ -263,14 +265,22 @@ def news_words(found: News, t: Messages, *, moved: bool = False) -> list[str]:
     return said
 
 
-def correction_words(found: Correction, t: Messages) -> list[str]:
-    """Why this revision was made."""
+def correction_words(edition: Edition, t: Messages) -> list[str]:
+    """Why this revision was made; nothing for the first one."""
+    found = edition.correction
+    if found is None:
+        return []
     said = [getattr(found.said, t.lang)] if found.said else []
     separator = t("list-separator")
     if found.added:
         said.append(t("weekly-correction-added", runs=separator.join(found.added)))
     if found.removed:
         said.append(t("weekly-correction-removed", runs=separator.join(found.removed)))
+    said += [
+        t("weekly-withdrawn-why", run=one.run_id, reason=getattr(one.reason, t.lang))
+        for one in edition.withdrawn
+        if one.run_id in found.removed
+    ]
     if found.paths:
         said.append(t("weekly-correction-paths", workloads=separator.join(found.paths)))
     return said or [t("weekly-correction-other")]

@@ -11,12 +11,17 @@ from typing import Any
 
 import pytest
 
+from lab.errors import ParamsError
 from lab.explain.published import published
 from lab.publish.archive import Edition, editions
 from lab.publish.changes import EditionName
 from lab.publish.decisions import Change, PublicDecision, Spoken, changes, histories
+from lab.publish.gate import release
+from lab.publish.schedule import WantedMatch
 from lab.publish.weekly import Published
+from lab.report.edition import rules_of
 from lab.report.messages import LANGS, messages
+from lab.report.path import path_json
 from lab.report.weekly import archive_pages, changes_words
 from lab.report.words import ranking_words
 from tests.explain import explain_examples as rules
@@ -29,17 +34,14 @@ from tests.publish.weekly_examples import (
     WITHDRAWN,
     asks_for_more,
     chosen,
-    five_weeks,
     publish,
 )
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The five weeks, published once."""
-    folder = tmp_path_factory.mktemp("five") / "reports"
-    five_weeks(folder, tmp_path_factory.mktemp("rules"))
-    return folder
+@pytest.fixture
+def reports(five_weeks_published: Path) -> Path:
+    """The five weeks."""
+    return five_weeks_published
 
 
 def edition(reports: Path, week: str) -> Edition:
@@ -243,3 +245,74 @@ def test_the_same_facts_make_no_revision_and_others_make_one_that_names_the_work
     assert said[0].startswith(
         "agent-tools: in 2026-W49, revision 1 the path led to engine Q; now it leads to engine P."
     )
+
+
+# ---------------------------------------------------------------- what a publish file may name
+
+
+def wanted(folder: Path, *entries: dict[str, Any]) -> tuple[WantedMatch, ...]:
+    """Matches with the facts and rules of the example in `folder`."""
+    for place, text in (("decision/small", rules.DECISION), ("facts/team", rules.FACTS)):
+        file = folder / f"{place}.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return tuple(
+        WantedMatch(match_id=f"m-00000000000{n}", plan=None, table=None, planned=(), **entry)
+        for n, entry in enumerate(entries)
+    )
+
+
+def test_rules_are_read_by_name_and_keep_the_workloads_a_match_answers(tmp_path: Path) -> None:
+    first, second = {"facts": "team", "decision": "small", "workloads": ("agent-tools",)}, {}
+    found = rules_of(wanted(tmp_path, first, second), tmp_path)
+    assert {match_id: list(facts.workloads) for match_id, (_, facts) in found.items()} == {
+        "m-000000000000": ["agent-tools"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("entries", "edit", "sentence"),
+    [
+        ([{"facts": "team", "decision": "small"}] * 2, ("", ""), "the workload agent-tools would have two paths"),
+        ([{"facts": "team", "decision": "small", "workloads": ("chat",)}], ("", ""), "have no workload chat"),
+        ([{"facts": "team", "decision": "small"}], ("    facts:", "    run_ids: [r-aaaaaaaaaa]\n    facts:"),
+         "name run_ids for agent-tools"),
+        ([{"facts": "taem", "decision": "small"}], ("", ""), "did you mean .*team.yaml"),
+    ],
+)  # fmt: skip
+def test_what_an_edition_could_not_walk_is_refused_with_a_sentence(
+    tmp_path: Path, entries: list[dict[str, Any]], edit: tuple[str, str], sentence: str
+) -> None:
+    matches = wanted(tmp_path, *entries)
+    file = tmp_path / "facts" / "team.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace(*edit), encoding="utf-8")
+    with pytest.raises(ParamsError, match=sentence):
+        rules_of(matches, tmp_path)
+
+
+def test_words_of_the_team_that_rank_publish_nothing(tmp_path: Path) -> None:
+    scratch, said = tmp_path / "rules", {"2026-W49": {"en": "Q is the fastest.", "ja": "Q が最速です。"}}
+    scratch.mkdir()
+    match = chosen(P_W49, Q_W49, R_W49)
+    publish(tmp_path / "reports", scratch, "2026-W49", match, withdrawn=False)
+    with pytest.raises(ParamsError, match=r"en/index\.html would rank"):
+        publish(tmp_path / "reports", scratch, "2026-W49", match, withdrawn=False, corrections=said)
+    assert not (tmp_path / "reports" / "2026-W49" / "r2").exists()
+
+
+def test_a_report_with_paths_replaces_itself(tmp_path: Path) -> None:
+    files = path_json((rules.explained(tmp_path),))
+    for _ in range(2):
+        release(files, tmp_path / "report", ())
+    assert (tmp_path / "report" / "evidence" / "path.json").is_file()
+
+
+def test_a_speed_that_moved_is_told_with_start_and_quality_beside_it(reports: Path) -> None:
+    news = edition(reports, "2027-W01").news
+    assert [(one.cell.engine, one.metric) for one in news.changed] == [("P", "output_tok_per_s")]
+    assert [(one.cell.engine, one.startup, one.quality) for one in news.beside] == [("P", "within", "within")]
+    t = messages("en")
+    for page in (f"2027-W01/r1/{MATCH}/en", "2027-W01/r1/en"):
+        said = words_of(reports / page / "index.html")
+        assert t("weekly-beside-start", how=t("beside-within")) in said
+        assert t("weekly-beside-quality", how=t("beside-within")) in said

@@ -2,7 +2,7 @@
 
 2026-W49: the path leads to Q. 2026-W50: a launch of Q is withdrawn, two are too few, and the path stops before Q; P
 moves within noise. 2026-W51: Q is launched three times again and its quality fell by more than the margin, so that
-the path leads to P. 2026-W52: nothing is new. 2027-W01: the team asks for more shared prefix.
+the path leads to P. 2026-W52: nothing is new. 2027-W01: the team asks for more shared prefix, and P moved.
 """
 
 from __future__ import annotations
@@ -78,6 +78,8 @@ P_W50 = launched("P", "2026-W50", 99.5, 100.5, 101.5)
 """Half a token more, with a spread of one: within noise."""
 Q_W51 = launched("Q", "2026-W51", 120, 121, 122)
 """Nine more than in 2026-W49: not noise. Its quality is another matter."""
+P_W01 = launched("P", "2027-W01", 120, 121, 122)
+"""Twenty more than before, with a spread of one: not noise."""
 WITHDRAWN = Q_W49[1].run_id
 
 
@@ -145,5 +147,5 @@ def five_weeks(reports: Path, scratch: Path) -> tuple[Published, ...]:
         publish(reports, scratch, "2026-W50", chosen(P_W50, R_W49, lacking=Q_W49)),
         publish(reports, scratch, "2026-W51", again, down=61),
         publish(reports, scratch, "2026-W52", again, down=61),
-        publish(reports, scratch, "2027-W01", again, down=61, tree=asks_for_more),
+        publish(reports, scratch, "2027-W01", chosen(P_W01, Q_W51, R_W49), down=61, tree=asks_for_more),
     )

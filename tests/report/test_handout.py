@@ -15,6 +15,7 @@ import pytest
 from lab.checks import CHECKS
 from lab.conditions import Condition
 from lab.errors import LabError, LeakFound
+from lab.explain.flips import Explanation
 from lab.plan import load_plan
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import PrivateFact
@@ -24,8 +25,8 @@ from lab.report.messages import LANGS, messages
 from lab.report.pdf import NEEDS, open_pdf, pdf
 from lab.report.series import in_order
 from lab.report.words import ranking_words
-from tests.browser import check_page, needs_browser
 from tests.conftest import CHECKOUT
+from tests.explain import explain_examples as rules
 from tests.report.report_examples import certificate, edition, level, run, task, workload
 
 needs_poppler = pytest.mark.skipif(which("pdftotext") is None, reason="no pdftotext here: install poppler-utils")
@@ -170,14 +171,6 @@ def test_a_handout_is_closed_colourless_and_never_ranks(lang: str) -> None:
     assert ranking_words(re.sub("<[^>]+>", " ", body)) == ()
 
 
-@needs_browser
-@pytest.mark.parametrize("lang", LANGS)
-def test_handout_in_chromium(lang: str, tmp_path: Path) -> None:
-    page = tmp_path / "index.html"
-    page.write_bytes(handout_pages(sheets_of(beside()), LANGS)[f"{lang}/index.html"])
-    check_page(page, tmp_path)
-
-
 @needs_pango
 def test_paper_goes_through_the_gate_as_pages_do(tmp_path: Path) -> None:
     leaky = measured("P", "1", 1.0, command=["engine", "--name=gpu-box-07"])
@@ -211,3 +204,44 @@ def test_what_a_pdf_needs_is_said_in_a_sentence(what: str, next_step: str, tmp_p
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=CHECKOUT, check=False
     )
     assert seen.stdout.startswith("a PDF needs") and f"Next: {next_step}" in seen.stdout
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[PublicRun, ...], tuple[Explanation, ...]]:
+    """The runs of the small decision, and the path they answer."""
+    given = rules.runs()
+    return given, (rules.explained(tmp_path_factory.mktemp("rules"), given=given),)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_handout_with_facts_opens_with_the_answer_and_prints_the_path(
+    lang: str, walked: tuple[tuple[PublicRun, ...], tuple[Explanation, ...]], tmp_path: Path
+) -> None:
+    given, paths = walked
+    t = messages(lang)
+    page = handout_pages(sheets_of(given), (lang,), explanations=paths)[f"{lang}/index.html"].decode()
+    body = page.partition("</style>")[2]
+    lead = t("path-engine", engine=t("stand-in", engine="Q"))
+    assert body.index(lead) < body.index(t("fixed")) < body.index('id="decision-path"') < body.index("grid-0-0")
+    ids = set(re.findall(r'id="([\w-]+)"', body))
+    assert {anchor for anchor in re.findall(r'href="#([\w-]+)"', body)} <= ids  # the runs of the path lead to a sheet
+    assert paths[0].path.steps and t("path-caption", workload="agent-tools") in body
+    assert ranking_words(re.sub("<[^>]+>", " ", body)) == ()
+    bare = handout_pages(sheets_of(given), (lang,))[f"{lang}/index.html"].decode()
+    assert lead not in bare and t("decision-path-note") not in bare
+
+
+@needs_poppler
+@needs_pango
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_answer_and_the_fixed_columns_share_the_cover(
+    lang: str, walked: tuple[tuple[PublicRun, ...], tuple[Explanation, ...]], tmp_path: Path
+) -> None:
+    given, paths = walked
+    page = handout_pages(sheets_of(given), (lang,), paper=True, explanations=paths)[f"{lang}/index.html"]
+    sheets = text_of(pdf(page), tmp_path).split("\f")[:-1]
+    cover = sheets[0].replace("\n", "").replace(" ", "")
+    for words in (messages(lang)("path-engine", engine=messages(lang)("stand-in", engine="Q")), "Made-Up-135M"):
+        assert words.replace(" ", "") in cover
+    assert all(messages(lang)("grade-synthetic") in sheet for sheet in sheets)
+    assert sum(any(one.manifest_sha256 in sheet.replace("\n", "") for sheet in sheets) for one in given) == len(given)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from lab.report.messages import LANGS, messages
 from lab.report.numbers import (
     count,
+    day,
     fraction,
     microseconds,
     milliseconds,
+    month,
     percent,
     plain,
     signed_milliseconds,
@@ -49,3 +52,8 @@ def test_a_decided_number_keeps_its_digits(value: float, text: str) -> None:
 
 def test_small_units() -> None:
     assert (microseconds(7.3e-6), percent(0.134), percent(-0.2)) == ("7.30", "13.4 %", "−20.0 %")
+
+
+def test_days_and_months_are_written_as_the_language_writes_them() -> None:
+    assert [day("2026-11-29", messages(lang)) for lang in LANGS] == ["November 29, 2026", "2026年11月29日"]
+    assert [month("2026-11", messages(lang)) for lang in LANGS] == ["November 2026", "2026年11月"]
