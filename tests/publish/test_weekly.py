@@ -181,6 +181,13 @@ def test_nothing_is_built_on_an_edition_that_was_touched(tmp_path: Path) -> None
     assert not (tmp_path / "2026-W50").exists()
 
 
+def test_a_link_that_was_put_into_an_edition_is_noticed(tmp_path: Path) -> None:
+    publish(tmp_path, "2026-W49", chosen(*FIRST))
+    (tmp_path / "2026-W49" / "r1" / "more").symlink_to("/etc")
+    with pytest.raises(EvidenceDamaged, match="not as it was published: more"):
+        publish(tmp_path, "2026-W50", chosen(SECOND_P, SECOND_Q))
+
+
 def test_a_leak_anywhere_publishes_nothing(tmp_path: Path) -> None:
     publish(tmp_path, "2026-W49", chosen(*FIRST))
     written = files(tmp_path)
