@@ -50,11 +50,11 @@ lint: setup ## ruff, mypy, import floors, stripped notebooks
 	$(BIN)/nbstripout --verify --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution" $(NOTEBOOKS)
 
 # no news, no update check: nothing calls home
-lab: setup ## open JupyterLab on the notebooks
+lab: setup ## open JupyterLab on the notebooks, the first of them in reading order
 	$(BIN)/lab model fetch $(MODEL)
 	$(BIN)/jupyter lab --notebook-dir . $(if $(filter 0,$(shell id -u)),--allow-root) \
 	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=None \
-	  notebooks/20_collect.ipynb
+	  notebooks/10_fix_columns.ipynb
 
 fuzz: setup ## 100,000 malformed streams, 5,000 of them over sockets; prints the tally
 	$(BIN)/python -m tests.load.fuzz --in-memory 95000 --sockets 5000

@@ -17,10 +17,12 @@ from lab.errors import EndpointError, ParamsError
 from lab.load.answer import error_words
 from lab.load.driver import LoadJob, Progress, run_load
 from lab.load.ladder import build_levels
-from lab.load.prompts import PATHS
+from lab.load.prompts import PATHS, longest_tokens
+from lab.load.sources import read_source
 from lab.load.tokens import local_tokenizer
 from lab.metrics.catalog import measure_level
 from lab.params import parse
+from lab.plan import read_workload
 from lab.records import LevelResult, Outcome
 from lab.spec import Workload
 
@@ -44,6 +46,8 @@ class Asked:
     workload: Workload
     headers: tuple[tuple[str, str], ...]
     count_tokens: Callable[[str], int | None] | None
+    source: Path | None = None
+    """Where the prompts come from; None for words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ def ask_for(
     url: str,
     *,
     model: str,
-    workload: Mapping[str, Any],
+    workload: Mapping[str, Any] | Path,
     headers: Sequence[str] = (),
     key_variable: str = KEY_VARIABLE,
     tokenizer: Path | None = None,
@@ -122,7 +126,7 @@ def ask_for(
     Args:
         url: of the server, as a person types it.
         model: name the server knows.
-        workload: fields of `Workload`; name, warm-up and seed have defaults here.
+        workload: fields of `Workload`; name, warm-up and seed have defaults here. A file decides all.
         headers: further headers as `Name: value`.
         key_variable: environment variable that holds the API key.
         tokenizer: a tokenizer.json, or a folder that holds one.
@@ -131,15 +135,19 @@ def ask_for(
         ParamsError, EndpointError: something cannot be followed.
     """
     root, base = split_url(url)
-    defaults = {"name": "bench", "seed": secrets.randbelow(2**31)}
-    checked = parse(Workload, defaults | {k: v for k, v in workload.items() if v is not None}, "lab bench")
+    source = None
+    if isinstance(workload, Path):
+        checked, source = read_workload(workload, {}, "lab bench")
+    else:
+        defaults = {"name": "bench", "seed": secrets.randbelow(2**31)}
+        checked = parse(Workload, defaults | {k: v for k, v in workload.items() if v is not None}, "lab bench")
     key = os.environ.get(key_variable)
     if key is None and key_variable != KEY_VARIABLE:
         raise ParamsError(f"the environment variable {key_variable} is not set", f"export {key_variable}=…")
     pairs = [_header(line) for line in headers]
     if key:
         pairs.append(_header(f"Authorization: Bearer {key.strip()}", shown="the API key"))
-    return Asked(root, base, model, checked, tuple(pairs), local_tokenizer(tokenizer) if tokenizer else None)
+    return Asked(root, base, model, checked, tuple(pairs), local_tokenizer(tokenizer) if tokenizer else None, source)
 
 
 def bench_endpoint(asked: Asked, on_progress: Callable[[Progress], None] | None = None) -> BenchResult:
@@ -148,13 +156,14 @@ def bench_endpoint(asked: Asked, on_progress: Callable[[Progress], None] | None 
     Raises:
         EndpointError: nobody answers there, or it does not know the model.
     """
-    _check(asked)
+    source = None if asked.source is None else read_source(asked.workload.content, asked.source)
+    _check(asked, longest_tokens(asked.workload, source) or asked.workload.output_tokens)
     count = asked.count_tokens or _tokenizer(asked)
     workload = asked.workload
     fields: dict[str, Any] = {**NEUTRAL, "max_tokens": workload.output_tokens}
     if workload.exact_output:
         fields["ignore_eos"] = True
-    levels = build_levels(workload, model=asked.model, fields=fields, count_tokens=count)
+    levels = build_levels(workload, model=asked.model, fields=fields, count_tokens=count, source=source)
     job = LoadJob(
         url=asked.base,
         path=PATHS[workload.endpoint],
@@ -192,7 +201,7 @@ def _header(line: str, shown: str | None = None) -> tuple[str, str]:
     return name, value.strip()
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: Asked, longest: int) -> None:
     """Find out before the load whether somebody answers, lets us in and knows the model.
 
     A server without /v1/models is driven all the same: the first requests will tell.
@@ -211,7 +220,7 @@ def _check(asked: Asked) -> None:
                 f"{asked.root} does not serve '{asked.model}'; it serves: {', '.join(names[:10])}",
                 f"--model {names[0]}",
             )
-        _check_context(asked, served)
+        _check_context(asked, served, longest)
     elif answer.status == 200 and document is None:
         raise EndpointError(
             f"{asked.root} is not an OpenAI-compatible server: /v1/models answers something that is not JSON "
@@ -219,15 +228,21 @@ def _check(asked: Asked) -> None:
         )
 
 
-def _check_context(asked: Asked, served: list[Any]) -> None:
+def _check_context(asked: Asked, served: list[Any], longest: int) -> None:
     """Refuse lengths beyond the context limit where the server states one."""
     limits = [e.get("max_model_len") for e in served if isinstance(e, dict) and e.get("id") == asked.model]
-    longest = (asked.workload.input_tokens or 0) + asked.workload.output_tokens
     if limits and isinstance(limits[0], int) and longest > limits[0]:
+        own = asked.workload.input_tokens
+        lengths = (
+            f"{own} tokens in and {asked.workload.output_tokens} out are {longest}"
+            if own
+            else f"the longest request of workload {asked.workload.name} has {longest} tokens, answer included"
+        )
         raise EndpointError(
-            f"{asked.workload.input_tokens} tokens in and {asked.workload.output_tokens} out are {longest}; "
-            f"'{asked.model}' holds {limits[0]} tokens of context",
-            "use a smaller --input-len or --output-len",
+            f"{lengths}; '{asked.model}' holds {limits[0]} tokens of context",
+            "use a smaller --input-len or --output-len"
+            if own
+            else "take the long rows out of the source of the workload",
         )
 
 

@@ -77,6 +77,23 @@ class ExportForm(StrEnum):
     PARQUET = "parquet"
 
 
+class TrafficKind(StrEnum):
+    """What a file of traffic holds."""
+
+    OPENAI = "openai"
+    SHAREGPT = "sharegpt"
+    MOONCAKE = "mooncake"
+
+
+class MomentUnit(StrEnum):
+    """Unit of moments that count from anywhere."""
+
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+    MICROSECONDS = "us"
+    NANOSECONDS = "ns"
+
+
 class Layout(StrEnum):
     """How weights lie on the disk."""
 
@@ -155,7 +172,7 @@ def plan(
         table.add_row("quantization", f"weights {q.weights}, activations {q.activations}, KV cache {' / '.join(kv)}")
         table.add_row("context limit", f"{spec.context_limit} tokens")
         w = spec.workload
-        exact = "exactly " if w.exact_output else "up to "
+        exact = "exactly " if w.exact_output and w.content != "trace" else "up to "
         lengths = f"{w.input_tokens} tokens in ({w.shared_prefix_tokens} shared)" if w.input_tokens else w.content
         table.add_row(
             "workload",
@@ -222,7 +239,10 @@ def report(
     ] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/PLAN]")] = None,
-    facts: Annotated[Path | None, typer.Option("--facts", metavar="F", help="The team's facts: adds the path")] = None,
+    facts: Annotated[
+        list[Path] | None,
+        typer.Option("--facts", metavar="F", help="The team's facts: adds the path; several are merged"),
+    ] = None,
     decision: DecisionFile = None,
     runs_dir: RunsDir = None,
 ) -> None:
@@ -243,16 +263,18 @@ def report(
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
     langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
+    from lab.explain.hypotheses import judge, read_hypotheses
     from lab.report.apart import apart
     from lab.report.path import path_json
     from lab.report.words import refuse_ranking
 
     rules = _rules(facts, decision)
-    pages = apart("lab.report.build:build_pages")
+    pages, claims = apart("lab.report.build:build_pages"), read_hypotheses()
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
-        return {**refuse_ranking(pages(runs, langs, contrasts, paths)), **path_json(paths)}
+        judged = judge(claims, runs, contrasts)
+        return {**refuse_ranking(pages(runs, langs, contrasts, paths, judged=judged)), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
         out.print(f"{shown(path)}", soft_wrap=True)
@@ -363,7 +385,8 @@ def hand_out_runs(
     folder: Annotated[Path | None, typer.Option("--out", metavar="D", help="[default: reports/handout-PLAN]")] = None,
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     facts: Annotated[
-        Path | None, typer.Option("--facts", metavar="F", help="The team's facts: the cover opens with the answer")
+        list[Path] | None,
+        typer.Option("--facts", metavar="F", help="The team's facts: the cover opens with the answer"),
     ] = None,
     decision: DecisionFile = None,
     runs_dir: RunsDir = None,
@@ -422,7 +445,7 @@ def _say_files(paths: Sequence[Path]) -> None:
         out.print(shown(path), soft_wrap=True)
 
 
-def _rules(facts: Path | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
+def _rules(facts: list[Path] | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
     """What a path is walked by and with; None without facts."""
     from lab.report.path import read_rules
 
@@ -440,7 +463,12 @@ def _langs(lang: str) -> tuple[str, ...]:
 
 @app.command()
 def explain(
-    facts: Annotated[Path, typer.Option("--facts", metavar="F", help="What the team states, per workload")],
+    facts: Annotated[
+        list[Path],
+        typer.Option(
+            "--facts", metavar="F", help="What the team states, per workload; again for what lab traffic wrote"
+        ),
+    ],
     run_ids: Annotated[
         list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="Default: the runs that the facts name")
     ] = None,
@@ -453,12 +481,15 @@ def explain(
 ) -> None:
     """Print, for each workload, the path through the decision in words, and what would change it."""
     from lab.explain.flips import explain as walk_all
+    from lab.explain.merging import measured_alone
     from lab.explain.public import of_store, read_public
     from lab.report.messages import messages
     from lab.report.path import read_rules, text_lines
 
     t = messages(lang)
     rules = read_rules(facts, decision)
+    for name in measured_alone(rules[1]) if len(facts) > 1 else ():
+        err.print(f"note: of workload {name} only measured facts are given: nobody states anything under this name")
     named = tuple(run_id for one in rules[1].workloads.values() for run_id in one.run_ids)
     wanted = tuple(dict.fromkeys(run_ids or named))
     if evidence is not None:
@@ -472,6 +503,63 @@ def explain(
     for one in walk_all(*rules, runs, contrasts):
         for line in text_lines(one, t):
             print(line)
+
+
+@app.command("hypotheses")
+def judge_hypotheses(
+    run_ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN_ID]...", help="Without any: the claims, and what would test them"),
+    ] = None,
+    plan: Annotated[
+        str | None, typer.Option("--plan", metavar="NAME", help="Write the plan that tests this claim instead")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="With --plan: a file of params/models/, your own model")
+    ] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="With --plan: the engine it is tested on")] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="With --plan: launch profile that the setting is put into")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="With --plan: fresh launches of every run")] = 3,
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="F", help="With --plan [default: params/claim-NAME.yaml]")
+    ] = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja")] = "en",
+    evidence: Annotated[
+        Path | None, typer.Option("--evidence", metavar="D", help="Read public evidence, reports/…/evidence, not runs")
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """The source texts' claims as hypotheses: claimed, condition, measured here; a verdict only from real-gpu runs."""
+    from lab.explain.hypotheses import judge, pick, read_hypotheses
+    from lab.explain.public import of_store, read_public
+    from lab.report.hypotheses import claims_table, hypotheses_table
+    from lab.report.messages import messages
+    from lab.showing import describe_grid
+
+    t, known = messages(lang), read_hypotheses()
+    if plan is not None:
+        from lab.explain.hypotheses import write_plan
+        from lab.params import PARAMS_FOLDER, shown
+
+        if model is None:
+            raise LabError("--plan needs --model, a file of params/models/", "lab hypotheses --plan NAME --model MODEL")
+        target = path or PARAMS_FOLDER / f"claim-{plan}.yaml"
+        write_plan(target, pick(plan, known), model, engine, profile, repeats=repeats)
+        out.print(f"{shown(target)}. Next: answer its question, then lab plan {shown(target)}", soft_wrap=True)
+        return
+    wanted = tuple(dict.fromkeys(run_ids or ()))
+    if not wanted and evidence is None:
+        describe_grid(claims_table(known, t), out)
+        return
+    if evidence is not None:
+        found = read_public(evidence, wanted)
+    else:
+        from lab.evidence import open_store
+
+        found = of_store(open_store(runs_dir), wanted)
+    describe_grid(hypotheses_table(judge(known, *found), t, links=False), out)
 
 
 @app.command()
@@ -773,6 +861,100 @@ def metrics(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: 
 
 
 @app.command()
+def traffic(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Request bodies, ShareGPT or a Mooncake trace; .gz too")],
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer", metavar="T", help="tokenizer.json, GGUF file, or URL of an engine; none: characters"
+        ),
+    ] = None,
+    as_: Annotated[
+        TrafficKind | None, typer.Option("--as", help="What the file holds [default: what it looks like]")
+    ] = None,
+    facts: Annotated[
+        Path | None, typer.Option("--facts", metavar="OUT", help="Write what it answers as a facts file")
+    ] = None,
+    workload: Annotated[
+        Path | None,
+        typer.Option("--workload", metavar="OUT", help="Write a workload of the same shape, without a word"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="The workload's name in the facts [default: the one of --workload]")
+    ] = None,
+    requests: Annotated[int, typer.Option("--requests", min=16, max=100_000, help="Requests of the workload")] = 512,
+    output_len: Annotated[
+        int | None, typer.Option("--output-len", min=1, help="Tokens of an answer where the file has none")
+    ] = None,
+    endpoint: Annotated[str, typer.Option("--endpoint", help="Of the workload: chat or completions")] = "chat",
+    block_size: Annotated[int | None, typer.Option("--block-size", min=1, help="Tokens of a block of a trace")] = None,
+    time_unit: Annotated[
+        MomentUnit | None, typer.Option("--time-unit", help="Unit of moments that count from anywhere")
+    ] = None,
+    decision: DecisionFile = None,
+    lang: Annotated[str, typer.Option("--lang", help="en or ja")] = "en",
+    json_path: Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Write the shape as JSON")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the draw and of the workload")] = 1,
+) -> None:
+    """Measure the shape of your own traffic, and write it as facts and as a workload, without a word of it."""
+    from datetime import UTC, datetime
+
+    from lab.evidence import write_atomically
+    from lab.explain.counted import answers, facts_yaml
+    from lab.explain.decision import DECISION, read_decision
+    from lab.own_traffic import tokenizer_of, write_workload
+    from lab.params import shown
+    from lab.progress import TrafficProgress
+    from lab.report.messages import messages
+    from lab.report.traffic import answer_lines, shape_lines, written_lines
+    from lab.traffic.reading import measure
+
+    t, rules, called = messages(lang), read_decision(decision or DECISION), _workload_name(name, workload)
+    if endpoint not in ("chat", "completions"):
+        raise LabError(f"--endpoint is chat or completions, got '{endpoint}'")
+    for path in (facts, workload, json_path):
+        _require_folder(path, "the file to write")
+    encode_all = None if tokenizer is None else tokenizer_of(tokenizer)
+    with TrafficProgress(err) as progress:
+        measured = measure(
+            file,
+            encode_all=encode_all,
+            kind=as_.value if as_ else None,
+            block_tokens=block_size,
+            time_unit=time_unit.value if time_unit else None,
+            most_requests=requests,
+            output_tokens=output_len,
+            seed=seed,
+            on_progress=progress.show,
+        )
+    found = answers(measured.shape, rules)
+    for line in (*shape_lines(measured.shape, t), "", *answer_lines(found, t)):
+        out.print(line, markup=False, soft_wrap=True)
+    if json_path is not None:
+        write_atomically(json_path, measured.shape.model_dump_json(indent=1).encode() + b"\n")
+    if facts is not None:
+        day = datetime.now(UTC).date().isoformat()
+        write_atomically(facts, facts_yaml(found, called, day).encode())
+    written = None if workload is None else write_workload(measured, workload, endpoint=endpoint, seed=seed)
+    names = tuple(shown(path) for path in written or ())
+    for line in written_lines(measured, names, None if facts is None else shown(facts), t):
+        out.print(line, markup=False, soft_wrap=True)
+
+
+def _workload_name(name: str | None, workload: Path | None) -> str:
+    """The name of a workload in a facts file; never one of the traffic file."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from lab.spec import Name
+
+    called = name or (workload.stem if workload else "own-traffic")
+    try:
+        return TypeAdapter(Name).validate_python(called)
+    except ValidationError:
+        raise LabError(f"a workload's name is letters, digits and . _ + -, got '{called[:80]}'", "say --name") from None
+
+
+@app.command()
 def calibrate(
     streams: Annotated[str, typer.Option("--streams", help="Rungs of the ladder")] = "1,16,64,256,1024",
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Load processes")] = 1,
@@ -808,6 +990,10 @@ def calibrate(
 def bench(
     url: Annotated[str, typer.Argument(metavar="URL", help="An OpenAI-compatible server, with or without /v1")],
     model: Annotated[str, typer.Option("--model", help="Model name the server knows")],
+    context: typer.Context,
+    workload: Annotated[
+        Path | None, typer.Option("--workload", metavar="F", help="A workload file: it decides the whole load")
+    ] = None,
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", min=1, help="Requests in flight [default: 1]")
     ] = None,
@@ -849,6 +1035,8 @@ def bench(
     from lab.progress import BenchProgress
     from lab.showing import describe_bench
 
+    if workload is not None:
+        _alone(context, "--workload", _LOAD_OPTIONS)
     open_loop = rate is not None or arrival is not None
     if rate is not None and concurrency is not None:
         raise LabError("--rate drives an open loop and --concurrency a closed one; give one of them")
@@ -864,7 +1052,8 @@ def bench(
     asked = ask_for(
         url,
         model=model,
-        workload={
+        workload=workload
+        or {
             **rungs,
             "endpoint": endpoint,
             "input_tokens": input_len,
@@ -902,6 +1091,21 @@ def bench(
         raise LabError(f"no request succeeded; {result.first_error}", hint)
 
 
+_LOAD_OPTIONS = (
+    "concurrency", "ladder", "rate", "arrival", "requests", "duration_s", "input_len", "output_len", "shared_prefix",
+    "endpoint", "exact", "slo", "warmup", "timeout_s", "workers", "seed",
+)  # fmt: skip
+"""Parameters of `bench` that a workload file decides."""
+
+
+def _alone(context: typer.Context, option: str, others: Sequence[str]) -> None:
+    """Refuse an option beside others that say the same."""
+    given = [name for name in others if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
+    if given:
+        words = ", ".join(parameter.opts[0] for parameter in context.command.params if parameter.name in given)
+        raise LabError(f"{option} decides the whole load; leave {words} out", f"or write it into the file of {option}")
+
+
 N = TypeVar("N", int, float)
 
 
@@ -928,16 +1132,16 @@ def _slo(words: str | None) -> dict[str, float] | None:
     return limits
 
 
-def _require_folder(path: Path | None) -> None:
-    """Refuse a --json that could not be written, before anything is measured."""
+def _require_folder(path: Path | None, option: str = "--json") -> None:
+    """Refuse a file that could not be written, before anything is measured."""
     if path is None:
         return
     if not path.parent.is_dir():
-        raise LabError(f"{path.parent} does not exist; --json needs a folder that does")
+        raise LabError(f"{path.parent} does not exist; {option} needs a folder that does")
     if path.is_dir() or (path.exists() and not path.is_file()) or not path.name:
-        raise LabError(f"'{path}' is not a file that could be written; --json names a file")
+        raise LabError(f"'{path}' is not a file that could be written; {option} names a file")
     if not os.access(path.parent, os.W_OK) or not os.access(path.parent.resolve(), os.W_OK):
-        raise LabError(f"{path.parent} cannot be written; --json needs a folder that can")
+        raise LabError(f"{path.parent} cannot be written; {option} needs a folder that can")
 
 
 def _where(runs_dir: Path | None) -> str:

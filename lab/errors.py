@@ -18,6 +18,7 @@
     │   ├── RunNotFound         no bundle has this run_id
     │   ├── EvidenceDamaged     a file is missing or its digest differs
     │   └── ImportRefused       somebody else's file is not what it was said to be, or cannot be read
+    ├── TrafficError            a file of traffic cannot be read, or holds something else
     ├── QualityError            a quality suite is malformed or could not be run
     │   └── NotLocked           its data come from a hub and were never fetched
     └── LeakFound               something identifying would have been published
@@ -121,6 +122,10 @@ class EvidenceDamaged(EvidenceError):
 
 class ImportRefused(EvidenceError):
     """A file of another tool cannot be read, or is not what it was said to be; nothing was imported."""
+
+
+class TrafficError(LabError):
+    """A file of traffic cannot be read, or holds something else; the sentence repeats nothing of it."""
 
 
 class QualityError(LabError):

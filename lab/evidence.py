@@ -682,7 +682,7 @@ class EvidenceStore:
             host_use=hosts,
             gpu_use=uses[0],
             engine_use=uses[1],
-            engine_series=engine_series(scraped, names, around.zero_s + begin_s),
+            engine_series=engine_series(scraped, names, _begins(levels, around.zero_s + begin_s)),
             ceilings=ceilings,
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
@@ -972,6 +972,11 @@ def _level(
             "began_s": min((record.send_s for record in measured), default=begin_s) - begin_s,
         }
     )
+
+
+def _begins(levels: Sequence[LevelResult], begin_s: float) -> list[float]:
+    """`perf_counter` second of the first send of each level."""
+    return [begin_s + level.began_s for level in levels if level.began_s is not None]
 
 
 def _above(levels: tuple[LevelResult, ...], ceilings: RunCeilings | None) -> tuple[LevelResult, ...]:

@@ -19,7 +19,7 @@ from lab.checks import CheckName, Consequence, needed, rule_of
 from lab.conditions import DECIDE, Condition, Value, agree
 from lab.evidence import RunRecord
 from lab.records import CacheState, EvidenceGrade, How, MachineClass, RunId, RunState
-from lab.rules import Role, compare, looked_at
+from lab.rules import Role, compare, looked_at, without_parts
 from lab.spec import Frozen, Workload, digest
 
 Result = Literal["pass", "fail", "not-exposed"]
@@ -302,7 +302,8 @@ class _Between:
                         continue  # a label
                     yield self._mismatch(topic, path, Kind.ASKED_DIFFERS, values)
         subject = next((field for field in ("engine", "behind") if field in varied), None)
-        others = [one for one in self._differences if one.field in varied and one.field not in ("engine", "behind")]
+        found = without_parts([one for one in self._differences if one.field in varied])
+        others = [one for one in found if one.field not in ("engine", "behind")]
         if subject is None and len(others) == 1 and not self._versions:
             return
         for one in others:

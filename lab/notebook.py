@@ -22,14 +22,15 @@ def main(argv: list[str]) -> int:
     if unknown:
         print(f"{source.name} has no parameter {', '.join(sorted(unknown))}")
         return 1
+    # the connection file and the sockets lie in the working directory, which the supervisor removes
+    kernel = KernelManager(kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json"))
     try:
         papermill.execute_notebook(
             str(source),
             str(target),
             parameters=parameters,
             kernel_name="python3",
-            # the connection file and the sockets lie in the working directory, which the supervisor removes
-            km=KernelManager(kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json")),
+            km=kernel,
             progress_bar=False,
             start_timeout=120,
         )
@@ -39,6 +40,9 @@ def main(argv: list[str]) -> int:
     except DeadKernelError as problem:
         print(f"the kernel died: {problem}")
         return 1
+    finally:
+        if kernel.has_kernel:  # papermill ends only a kernel that it started itself
+            kernel.shutdown_kernel(now=True)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -16,6 +16,7 @@ from lab.engines.attachment import attached_endpoint, find_fault
 from lab.engines.base import Adapter, Place
 from lab.environment import capture
 from lab.errors import EndpointError, LabError, OpenQuestions, ParamsError, UndecidedPlan, nearest
+from lab.load.prompts import longest_tokens
 from lab.load.sources import read_source
 from lab.params import PARAMS_FOLDER, open_questions, parse, read_mapping, shown
 from lab.quality.suite import Suite, find_suite, load_suite
@@ -309,11 +310,13 @@ def _group(plan: PlanFile, table: Table, entry: GroupEntry, suite: Suite, folder
     workload, source = _workload(entry.workload or plan.workload, folder, where)
     context_limit = entry.context_limit or plan.context_limit
     longest = (workload.input_tokens or 0) + workload.output_tokens + TEMPLATE_ALLOWANCE
+    if workload.content == "trace" and source is not None:
+        longest = (longest_tokens(workload, read_source("trace", source)) or 0) + TEMPLATE_ALLOWANCE
     if longest > context_limit:
+        inputs = "as its rows say" if workload.content == "trace" else workload.input_tokens or "unknown"
         raise ParamsError(
             f"{where}: workload {workload.name} needs up to {longest} tokens of context "
-            f"({workload.input_tokens or 'unknown'} in, {workload.output_tokens} out, "
-            f"{TEMPLATE_ALLOWANCE} for the template); "
+            f"({inputs} in, {workload.output_tokens} out, {TEMPLATE_ALLOWANCE} for the template); "
             f"context_limit is {context_limit}"
         )
     if workload.content == "structured-output" and workload.endpoint != "chat":
@@ -472,13 +475,27 @@ def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Wo
     if not isinstance(use, str):
         raise ParamsError(f"{where}: workload: a mapping needs 'use' with the name of a file of params/workloads/")
     path = folder / "workloads" / f"{use}.yaml"
-    fields = {"name": use} | read_mapping(path)
+    return read_workload(path, changed, where)
+
+
+def read_workload(path: Path, changed: Mapping[str, Any], where: str) -> tuple[Workload, Path | None]:
+    """A workload file and the file its prompts come from.
+
+    Args:
+        path: the workload file; its stem is the name.
+        changed: fields that are said elsewhere and hold instead.
+        where: the place of these, for sentences.
+
+    Raises:
+        ParamsError: something in it cannot be followed.
+    """
+    fields = {"name": path.stem} | read_mapping(path)
     place = shown(path)
     if changed:
         if changed.get("arrival", fields.get("arrival", "closed")) != fields.get("arrival", "closed"):
             fields.pop("concurrency", None)  # a ladder belongs to its arrival law
             fields.pop("rate_rps", None)
-        fields, place = fields | changed, f"{where}: workload"
+        fields, place = {**fields, **changed}, f"{where}: workload"
     named = fields.pop("source", None)
     if named is None:
         workload = parse(Workload, fields, place)
@@ -490,7 +507,7 @@ def _workload(value: str | dict[str, Any], folder: Path, where: str) -> tuple[Wo
     source = path.parent / Path(named).expanduser()
     content = str(fields.get("content", "words"))
     if content == "words":
-        raise ParamsError(f"{place}: content words has no source; say content: own-traffic or structured-output")
+        raise ParamsError(f"{place}: content words has no source; say content: own-traffic, structured-output or trace")
     return parse(Workload, fields | {"source_sha256": read_source(content, source).sha256}, place), source
 
 

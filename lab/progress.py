@@ -14,6 +14,7 @@ from rich.text import Text
 from lab.load.driver import Progress
 from lab.run import RunEvent
 from lab.spec import Rung
+from lab.traffic.reading import Progress as Reading
 
 PLAIN_EVERY_S = 5.0
 """Without a terminal a line is printed at each step and at most this often within one."""
@@ -86,6 +87,19 @@ class BenchProgress(_Line):
             f"{rate:.0f} tok/s so far",
             progress.phase,
             complete=progress.done == progress.total,
+        )
+
+
+class TrafficProgress(_Line):
+    """Progress of `lab traffic`; it names no file."""
+
+    def show(self, progress: Reading) -> None:
+        """Show how far the reading is."""
+        done, size = progress.done_bytes, progress.size_bytes
+        self.change(
+            f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB read  {progress.requests:,} requests",
+            "reading",
+            complete=done == size,
         )
 
 

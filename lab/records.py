@@ -678,7 +678,7 @@ class EngineSeries(Frozen):
     """What the engine's own counters said over a run, thinned for a chart."""
 
     at_s: Annotated[tuple[float, ...], Field(max_length=MOST_POINTS)]
-    """Moments, seconds after the first send of the load; warm-up lies before it."""
+    """Moments, seconds after the first send of the first level; every level has as many as any other."""
     running: Points | None
     """Requests in work; None: not exposed. So are the two below."""
     waiting: Points | None

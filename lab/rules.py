@@ -137,8 +137,7 @@ def subject(specs: Sequence[RunSpec]) -> str | None:
     found = differences(specs)
     broken = [difference for difference in found if difference.rule.role is Role.EQUAL]
     varied = [difference for difference in found if difference.rule.role is Role.VARIED]
-    if any(difference.field == "engine" for difference in varied):
-        varied = [difference for difference in varied if difference.field != "behind"]  # a part of the engine
+    varied = without_parts(varied)
     if broken or len(varied) > 1:
         lines = [f"  {d.field}: {' / '.join(_short(value) for value in _unique(d.values))}" for d in (*broken, *varied)]
         count = len(broken) + len(varied)
@@ -148,6 +147,16 @@ def subject(specs: Sequence[RunSpec]) -> str | None:
             "make all but one of them equal, or split the plan in two",
         )
     return varied[0].field if varied else None
+
+
+PART_OF = {"behind": "engine", "profile.speculative_tokens": "profile.speculative"}
+"""Fields that are a part of another one: where that differs, they are no second thing."""
+
+
+def without_parts(varied: Sequence[Difference]) -> list[Difference]:
+    """What varies, without the parts of something else that varies."""
+    fields = {difference.field for difference in varied}
+    return [difference for difference in varied if PART_OF.get(difference.field) not in fields]
 
 
 def paths(data: dict[str, Any], prefix: str = "") -> Iterator[str]:

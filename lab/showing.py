@@ -23,6 +23,7 @@ from lab.quality.power import DISCORDANCES, needs
 from lab.quality.suite import Suite, find_suite, load_suite
 from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, Lane, LevelResult, Outcome, Summary
 from lab.report.ceilings import ceiling_facts, level_words
+from lab.report.grid import Table as Grid
 from lab.report.messages import engine_message, message, messages
 from lab.report.reasons import footnote_word, mismatch_text, values_text
 from lab.roster import ROSTER, Entry, find
@@ -314,6 +315,16 @@ def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: C
         table.add_row(message(LANG, f"topic-{mismatch.topic}"), mismatch.field, Text(kind + why), Text(values), runs)
     if found:
         _wide(out).print(table)
+
+
+def describe_grid(grid: Grid, out: Console) -> None:
+    """A table of a page, for a terminal."""
+    shown = Table(title=grid.caption, title_justify="left", show_lines=True)
+    for column in grid.columns:
+        shown.add_column(column.title, overflow="fold")
+    for row in grid.rows:
+        shown.add_row(*(Text("\n".join(line.text for line in cell.lines)) for cell in row.cells))
+    _wide(out).print(shown)
 
 
 def describe_certificate(certificate: Certificate, out: Console) -> None:

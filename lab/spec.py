@@ -116,15 +116,16 @@ class Workload(Frozen):
 
     Closed loop: at every rung `concurrency` requests are in flight and a finished one is followed by the
     next at once. Open loop: requests are sent at moments decided before the first one, whatever the engine
-    does, evenly spaced (`constant`) or with exponential gaps (`poisson`).
+    does, evenly spaced (`constant`), with exponential gaps (`poisson`), or with the gaps of a traffic shape,
+    stretched alike until their mean rate is the one asked for (`trace`).
     """
 
     name: Name
     endpoint: Literal["chat", "completions"]
     """Which OpenAI route is driven."""
-    content: Literal["words", "structured-output", "own-traffic"] = "words"
-    """What the prompts are: seeded words of an exact length, questions with a JSON schema each, or the
-    user's own messages."""
+    content: Literal["words", "structured-output", "own-traffic", "trace"] = "words"
+    """What the prompts are: seeded words of an exact length, questions with a JSON schema each, the
+    user's own messages, or words of the lengths and common beginnings of a traffic shape."""
     source_sha256: Sha256 | None = None
     """Digest of the file the prompts or schemas come from; None for words. Filled in when planned."""
     input_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
@@ -134,10 +135,10 @@ class Workload(Frozen):
     prefix_groups: int = Field(default=1, ge=1)
     """How many different shared prefixes there are; requests take turns."""
     output_tokens: int = Field(ge=1, le=1_000_000)
-    """Length asked of each answer."""
+    """Length asked of each answer; with a traffic shape, the most of any."""
     exact_output: bool
     """True asks the engine not to stop early; an answer that is shorter all the same is not a success."""
-    arrival: Literal["closed", "constant", "poisson"] = "closed"
+    arrival: Literal["closed", "constant", "poisson", "trace"] = "closed"
     concurrency: tuple[Annotated[int, Field(ge=1, le=65_536)], ...] = ()
     """The ladder of a closed loop: one measured level for each number of requests in flight."""
     rate_rps: tuple[Annotated[float, Field(gt=0, le=1_000_000)], ...] = ()
@@ -175,6 +176,8 @@ class Workload(Frozen):
                 f"{self.requests_per_level} requests never keep {max(self.concurrency)} in flight; "
                 f"requests_per_level has to be {max(self.concurrency) * 4} or more to mean something"
             )
+        if self.arrival == "trace" and self.content != "trace":
+            raise ValueError("arrival trace takes its moments from a traffic shape: content has to be trace")
         if len(set(self.rungs)) < len(self.rungs):
             raise ValueError("a rung of the ladder stands twice")
         if self.content == "words" and self.input_tokens is None:

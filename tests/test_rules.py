@@ -42,6 +42,14 @@ def test_two_varied_things_are_refused_with_both_named(spec: RunSpec) -> None:
     assert "profile.tick_s: 0.005 / 0.5" in refusal.value.what
 
 
+def test_how_many_tokens_are_drafted_is_a_part_of_drafting(spec: RunSpec) -> None:
+    drafting = profile(spec, speculative="ngram", speculative_tokens=4)
+    assert subject((spec, drafting)) == "profile.speculative"
+    assert subject((drafting, profile(drafting, speculative_tokens=8))) == "profile.speculative_tokens"
+    with pytest.raises(TooManyVaried, match=r"profile\.speculative, profile\.tick_s"):
+        subject((spec, profile(drafting, tick_s=0.5)))
+
+
 def test_what_has_to_be_equal_may_not_even_vary_alone(spec: RunSpec) -> None:
     with pytest.raises(TooManyVaried, match="context_limit"):
         subject((spec, spec.model_copy(update={"context_limit": 99})))

@@ -220,7 +220,7 @@ def measure(
                 return Absent(why="no-level", engine=group[0].engine)
     if metric in ("break_even_h", "preparation_s", "build_s"):
         for group in groups:
-            if any(_preparation(run) is None for run in group):
+            if any(preparation_of(run) is None for run in group):
                 return Absent(why="attached", engine=group[0].engine)
     return _number(metric, groups, load)
 
@@ -229,7 +229,7 @@ def launches(engine: str, runs: Runs) -> list[PublicRun] | Absent:
     """The fresh launches of the one spec of an engine that may carry a decision."""
     entry = find(engine)
     own = [run for run in runs if run.table != "instrument-check" and find(run.engine) == entry]
-    able = [run for run in own if _may_claim(run)]
+    able = [run for run in own if may_claim(run)]
     if not able:
         return Absent(why="only-observations" if own else "no-run", engine=engine)
     if len({run.spec_digest for run in able}) > 1:
@@ -239,7 +239,7 @@ def launches(engine: str, runs: Runs) -> list[PublicRun] | Absent:
     return able
 
 
-def _may_claim(run: PublicRun) -> bool:
+def may_claim(run: PublicRun) -> bool:
     """True for `real-gpu`, and for generated numbers under a stand-in's name: never beside a real engine's."""
     entry = find(run.engine)
     invented = entry is not None and entry.seat == "synthetic"
@@ -342,7 +342,7 @@ def _values(metric: MetricName, runs: Runs, load: Load | None) -> list[float]:
         "ttft_p99_s": lambda run: _quantile(run, load, "ttft_s", "p99"),
         "tpot_p50_s": lambda run: _quantile(run, load, "tpot_s", "p50"),
         "build_s": _build,
-        "preparation_s": _preparation,
+        "preparation_s": preparation_of,
     }
     values = [read[metric](run) for run in runs]
     known = [value for value in values if value is not None]
@@ -364,7 +364,7 @@ def _build(run: PublicRun) -> float | None:
     return run.preparation.build_took_s if run.preparation else None
 
 
-def _preparation(run: PublicRun) -> float | None:
+def preparation_of(run: PublicRun) -> float | None:
     """Build, where there is one, start and first request; None: the engine ran already, or nobody recorded it."""
     prepared = run.preparation
     if prepared is None or prepared.startup_s is None:

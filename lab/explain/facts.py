@@ -1,7 +1,8 @@
-"""What the team states: one file, a block for each workload, every fact with who said it and when.
+"""What the team states: a block for each workload, every fact with who said it and when.
 
-A number that was counted in the team's own traffic stands here too, with its interval where there is one. What the
-lab measured never stands here: it comes from the runs.
+A number that was counted in the team's own traffic stands here too, with its interval where there is one, and is
+marked as measured where `lab traffic` counted it. What the lab measured of an engine never stands here: it comes from
+the runs. Several files may speak of one workload; `lab.explain.merging` says which of them answers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,15 @@ Who = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[
 """A role or a team. It is printed on the page, so no person's name belongs here."""
 
 
+class Overruled(Frozen):
+    """A fact that was stated or measured and did not answer."""
+
+    value: bool | float | Literal["not-applicable"]
+    source: Literal["declared", "traffic"]
+    by: Who
+    day: Day
+
+
 class Entry(Frozen):
     """One fact: yes or no, a number with its unit, or that the question does not arise."""
 
@@ -39,6 +49,16 @@ class Entry(Frozen):
     by: Who | None = None
     day: Day | None = None
     """Who stated it and when, where that differs from the file's."""
+    measured_from: Literal["traffic"] | None = None
+    """`traffic`: `lab traffic` counted it in the team's requests; None: the team states it."""
+    window_s: float | None = Field(default=None, gt=0)
+    """Time between the first and the last request it was counted in; None: nothing says when they came."""
+    counted_in: Literal["tokens", "blocks", "requests"] | None = None
+    """What was counted; blocks: whole blocks of a trace, so that the interval reaches up to what a part may hold."""
+    horizon_tokens: int | None = Field(default=None, ge=1)
+    """Repeats further apart than so many different tokens were counted as new; None: all were seen."""
+    overruled: Overruled | None = None
+    """What another file says of the same fact and was not used; filled in where files are merged."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -49,6 +69,8 @@ class Entry(Frozen):
             raise ValueError("unit, low and high go with a number")
         if (self.low is None) != (self.high is None):
             raise ValueError("an interval has two ends: low and high")
+        if self.measured_from is None and (self.window_s or self.counted_in or self.horizon_tokens):
+            raise ValueError("window_s, counted_in and horizon_tokens go with measured_from: traffic")
         ends = (self.low, number, self.high)
         if None not in ends and ends != tuple(sorted(end for end in ends if end is not None)):
             raise ValueError("the value lies outside its interval")
@@ -98,6 +120,7 @@ class Stated(Frozen):
 
     kind: Literal["stated"] = "stated"
     source: Literal["declared", "traffic"]
+    """Who answered, whoever is asked: `traffic` only where the lab counted it in the team's requests."""
     fact: Name
     flag: bool | None = None
     value: float | None = None
@@ -106,6 +129,10 @@ class Stated(Frozen):
     requests: int | None = None
     by: Who
     day: Day
+    window_s: float | None = None
+    counted_in: Literal["tokens", "blocks", "requests"] | None = None
+    horizon_tokens: int | None = None
+    overruled: Overruled | None = None
 
 
 def read_facts(path: Path, decision: Decision) -> TeamFacts:
@@ -170,7 +197,7 @@ def stated(
         return NotApplicable(why="stated-not-applicable")
     flag = one.value if isinstance(one.value, bool) else None
     return Stated(
-        source=question.source,
+        source=one.measured_from or "declared",
         fact=question.fact,
         flag=flag,
         value=None if flag is not None else float(one.value),
@@ -179,4 +206,8 @@ def stated(
         requests=one.requests,
         by=one.by or facts.by,
         day=one.day or facts.day,
+        window_s=one.window_s,
+        counted_in=one.counted_in,
+        horizon_tokens=one.horizon_tokens,
+        overruled=one.overruled,
     )

@@ -44,6 +44,7 @@ class LevelJob:
         bodies: measured requests.
         warmup: requests sent before, in a closed loop.
         asked_tokens: output length that is asked for.
+        asked_each: the same for each measured body, where they differ; empty: `asked_tokens` holds for all.
         exact: whether exactly that length is asked for.
         items: which item of the workload's source each body was made from; empty for none.
         offsets_s: when each body is to be sent, seconds from the start of the level; None in a closed loop.
@@ -55,6 +56,7 @@ class LevelJob:
     warmup: tuple[bytes, ...] = ()
     asked_tokens: int = 1
     exact: bool = False
+    asked_each: tuple[int, ...] = ()
     items: tuple[str | None, ...] = ()
     offsets_s: tuple[float, ...] | None = None
     duration_s: float | None = None
@@ -142,7 +144,9 @@ def run_load(job: LoadJob, on_progress: Callable[[Progress], None] | None = None
         records.append(
             read_answer(
                 exchange,
-                asked_tokens=level.asked_tokens,
+                asked_tokens=level.asked_each[exchange.index]
+                if level.asked_each and not exchange.warmup
+                else level.asked_tokens,
                 exact=level.exact,
                 request_id=f"{name}-{exchange.level}-{mark}{exchange.index}",
                 item=level.items[exchange.index] if level.items and not exchange.warmup else None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lab.load.arrivals import schedule
+from lab.load.arrivals import replayed, schedule
 from lab.load.prompts import CountTokens, LevelPrompts, build_prompts
 from lab.load.sources import Source
 from lab.spec import Workload
@@ -36,15 +36,25 @@ def build_levels(
             levels.append(prompts)
             continue
         level = prompts.job
-        offsets = schedule(
-            workload.arrival,
-            rung.rate_rps,
-            len(level.bodies),
-            workload.duration_s,
-            # every rung has moments of its own
-            seed=workload.seed * 1_000_003 + index,
-        )
+        if workload.arrival == "trace":
+            assert source is not None  # the spec asks for a traffic shape, and `build_prompts` for its file
+            offsets = replayed(source.rows, rung.rate_rps, len(level.bodies), workload.duration_s)
+        else:
+            offsets = schedule(
+                workload.arrival,
+                rung.rate_rps,
+                len(level.bodies),
+                workload.duration_s,
+                # every rung has moments of its own
+                seed=workload.seed * 1_000_003 + index,
+            )
         count = len(offsets)
-        job = replace(level, bodies=level.bodies[:count], items=level.items[:count], offsets_s=offsets)
+        job = replace(
+            level,
+            bodies=level.bodies[:count],
+            items=level.items[:count],
+            asked_each=level.asked_each[:count],
+            offsets_s=offsets,
+        )
         levels.append(replace(prompts, job=job))
     return tuple(levels)

@@ -6,7 +6,8 @@ could not be made exact, or could not be counted, is said in `LevelPrompts`.
 
 No two prompts of a run begin alike: each starts with words that spell its number, the fastest digit first.
 Shared prefixes exist only where the workload asks for them, never between two levels and never between
-warm-up and what is measured, so that every level meets the prefix cache in the same state.
+warm-up and what is measured, so that every level meets the prefix cache in the same state. A traffic shape says
+which prompt begins like which; every level, and every time the shape begins again, has words of its own.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from lab.errors import ParamsError
 from lab.load.driver import LevelJob
 from lab.load.sources import Source, SourceItem
 from lab.spec import Workload
+from lab.trace import TraceRow
 
 WORDS = tuple(
     dict.fromkeys(
@@ -56,8 +58,8 @@ FIRST_TOKENS = 64
 
 PATHS = {"chat": "/chat/completions", "completions": "/completions"}
 """Route of each endpoint below the OpenAI base URL."""
-LENGTH_FIELDS = ("max_tokens", "max_completion_tokens", "n_predict")
-"""Request fields that limit the answer, whichever the engine is sent."""
+LENGTH_FIELDS = ("max_tokens", "max_completion_tokens", "n_predict", "min_tokens")
+"""Request fields that say how long the answer is, whichever the engine is sent."""
 
 CountTokens = Callable[[str], int | None]
 """Length of a text in tokens, special tokens not added; None when it could not be counted."""
@@ -129,9 +131,19 @@ def build_prompts(
     repeated = 0
     items: tuple[str | None, ...] = ()
     texts: list[_Text] = []
+    asked_each: tuple[int, ...] = ()
     if source is None:
         texts, warm = _words(workload, level, count_tokens)
         bodies = [_ask(workload, _user(workload, text.text), model, fields) for text in texts]
+        warmup = [_ask(workload, _user(workload, text.text), model, fields) for text in warm]
+    elif workload.content == "trace":
+        rows = [source.rows[i % len(source.rows)] for i in range(workload.requests_per_level)]
+        texts, warm = _shaped(workload, level, source.rows, count_tokens)
+        asked_each = tuple(min(workload.output_tokens, row.output_tokens) for row in rows)
+        bodies = [
+            _ask(workload, _user(workload, text.text), model, _limited(fields, limit))
+            for text, limit in zip(texts, asked_each, strict=True)
+        ]
         warmup = [_ask(workload, _user(workload, text.text), model, fields) for text in warm]
     elif workload.content == "structured-output":
         first = level * (workload.warmup_requests + workload.requests_per_level)
@@ -159,6 +171,7 @@ def build_prompts(
             warmup=tuple(warmup),
             asked_tokens=workload.output_tokens,
             exact=workload.exact_output,
+            asked_each=asked_each,
             items=items,
             duration_s=workload.duration_s if rung.concurrency is not None else None,
         ),
@@ -205,6 +218,8 @@ def longest_tokens(
     if source is None:
         assert workload.input_tokens is not None  # the spec refuses words without a length
         return workload.input_tokens + workload.output_tokens
+    if source.rows:
+        return max(row.input_tokens + min(workload.output_tokens, row.output_tokens) for row in source.rows)
     if count_tokens is None:
         return None
     longest = 0
@@ -235,6 +250,8 @@ def _check(workload: Workload, source: Source | None) -> None:
     where = f"workload {workload.name}: content {workload.content}"
     if source is None:
         raise ParamsError(f"{where} needs a source", "set 'source' of the workload to a file")
+    if workload.content == "trace":
+        return
     if workload.endpoint != "chat":
         raise ParamsError(f"{where} is sent as chat messages; endpoint has to be chat, got {workload.endpoint}")
     own = sum(item.output_tokens is not None for item in source.items)
@@ -293,6 +310,50 @@ def _words(workload: Workload, level: int, count_tokens: CountTokens | None) -> 
             ]
             built[phase] = each(prompt, places)
             before += amount
+    return built["measure"], built["warm-up"]
+
+
+def _shaped(
+    workload: Workload, level: int, rows: Sequence[TraceRow], count_tokens: CountTokens | None
+) -> tuple[list[_Text], list[_Text]]:
+    """Measured and warm-up prompts of a level, as long as the rows say and beginning like each other where they say.
+
+    One word is one token where the vocabulary allows, so that the first words of another prompt are its first tokens.
+    """
+    with ThreadPoolExecutor(COUNTERS if count_tokens else 1) as pool:
+
+        def each(step: Callable[[T], R], values: Iterable[T]) -> list[R]:
+            return list(pool.map(step, values)) if count_tokens else list(map(step, values))
+
+        vocabulary, count = _learn(count_tokens, each)
+        first_words = _shuffled(vocabulary.starters, workload.seed, "starters")
+        later_words = _shuffled(vocabulary.words, workload.seed, "later")
+        amounts = {"warm-up": workload.warmup_requests, "measure": workload.requests_per_level}
+        total = len(workload.rungs) * sum(amounts.values()) + 1
+        number = level * sum(amounts.values())
+        built: dict[str, list[_Text]] = {}
+        for phase, amount in amounts.items():
+            words: list[list[str]] = []
+            for place in range(amount):
+                row = rows[place % len(rows)]
+                before: list[str] = []
+                if phase == "measure" and row.like is not None:
+                    lap = place - place % len(rows)
+                    before = words[lap + row.like][: round(row.shared_tokens / vocabulary.tokens_per_word)]
+                own = row.input_tokens - (row.shared_tokens if before else 0)
+                starts = later_words if before else first_words
+                head = _spell(number, total, total, starts, later_words, workload.name)[:own]
+                draw = _draw(workload.seed, phase, number)
+                length = max(len(before) + len(head), round(row.input_tokens / vocabulary.tokens_per_word))
+                words.append([*before, *head, *draw.choices(vocabulary.words, k=length - len(before) - len(head))])
+                number += 1
+
+            def finish(place: int, words: list[list[str]] = words) -> _Text:
+                draw = _draw(workload.seed, "repair", level, place)
+                tokens = rows[place % len(rows)].input_tokens
+                return _fill(" ".join(words[place]), [], tokens, draw, vocabulary, count)
+
+            built[phase] = each(finish, range(amount))
     return built["measure"], built["warm-up"]
 
 
@@ -418,9 +479,12 @@ def _ask_item(workload: Workload, item: SourceItem, model: str, fields: Mapping[
     if item.schema is not None:
         wanted = {"name": item.name, "schema": item.schema, "strict": True}
         asked["response_format"] = {"type": "json_schema", "json_schema": wanted}
-    limit = _answer_tokens(workload, item)
-    limited = {name: limit if name in LENGTH_FIELDS else value for name, value in fields.items()}
-    return _ask(workload, asked, model, limited)
+    return _ask(workload, asked, model, _limited(fields, _answer_tokens(workload, item)))
+
+
+def _limited(fields: Mapping[str, Any], tokens: int) -> dict[str, Any]:
+    """The request fields with another length of the answer."""
+    return {name: tokens if name in LENGTH_FIELDS else value for name, value in fields.items()}
 
 
 def _ask(workload: Workload, asked: Mapping[str, Any], model: str, fields: Mapping[str, Any]) -> bytes:

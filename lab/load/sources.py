@@ -1,4 +1,4 @@
-"""Prompts that come from a file: questions with a JSON schema each, or the user's own conversations.
+"""Prompts that come from a file: questions with a JSON schema each, the user's own conversations, or a traffic shape.
 
 A file is read once, in pieces, and only as far as it is needed. What users wrote stays in memory and in
 the requests: no sentence of this module quotes it, and no `repr` shows it.
@@ -17,6 +17,7 @@ from typing import Any, TextIO
 from lab.errors import ParamsError
 from lab.params import shown
 from lab.spec import Sha256
+from lab.trace import BadRow, TraceRow, row_of
 
 MOST_ITEMS = 10_000
 """Items kept of one file, unless more are asked for."""
@@ -37,6 +38,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 _CHUNK = 64 * 1024
 
 _QUESTION = '{"name": …, "question": …, "schema": {…}}'
+_ROW = '{"input_tokens": …, "output_tokens": …, "at_s": …, "shared_tokens": …, "like": …}'
 _CONVERSATION = '{"messages": [{"role": …, "content": …}, …]} or {"conversations": [{"from": …, "value": …}, …]}'
 
 
@@ -63,7 +65,8 @@ class Source:
 
     Attributes:
         sha256: digest of the whole file.
-        items: at least one.
+        items: at least one, except in a traffic shape.
+        rows: of a traffic shape, at least one; else none.
         skipped: conversations in which nobody asks anything.
         not_sent: fields of the recorded request bodies that the workload does not send, for instance `tools`.
         more: True when the file goes on after the last item that was kept.
@@ -74,6 +77,7 @@ class Source:
     skipped: int = 0
     not_sent: tuple[str, ...] = ()
     more: bool = False
+    rows: tuple[TraceRow, ...] = field(default=(), repr=False)
 
     @property
     def schemas(self) -> dict[str, dict[str, Any]]:
@@ -97,16 +101,27 @@ def read_source(workload_content: str, path: Path, *, most_items: int = MOST_ITE
 
     Args:
         workload_content: `structured-output` (JSON Lines of name, question and schema) or `own-traffic`
-            (JSON Lines of request bodies with `messages`, or ShareGPT as a JSON array or as JSON Lines).
+            (JSON Lines of request bodies with `messages`, or ShareGPT as a JSON array or as JSON Lines), or `trace`
+            (a traffic shape, JSON Lines of `lab.trace.TraceRow`).
         path: the file.
         most_items: reading stops after so many items; at least 1.
 
     Raises:
         ParamsError: the file is missing, empty or laid out otherwise; with file and line, never with its text.
     """
+    rows: list[TraceRow] = []
+
+    def row(document: Any, line: int, where: str, kept: _Kept) -> SourceItem:
+        try:
+            rows.append(row_of(document, rows))
+        except BadRow as problem:
+            raise ParamsError(f"{where}:{line}: {problem}; expected {_ROW}") from None
+        return SourceItem(f"row-{line}", ())
+
     readers: dict[str, Callable[[Any, int, str, _Kept], SourceItem | None]] = {
         "structured-output": _question,
         "own-traffic": _conversation,
+        "trace": row,
     }
     if workload_content not in readers:
         raise ParamsError(f"content {workload_content} has no source; a source is read for: {', '.join(readers)}")
@@ -136,9 +151,11 @@ def read_source(workload_content: str, path: Path, *, most_items: int = MOST_ITE
     except OSError as problem:
         raise ParamsError(f"{where} cannot be read: {problem.strerror}") from None
     if not kept.items:
-        expected = _QUESTION if workload_content == "structured-output" else _CONVERSATION
+        expected = {"structured-output": _QUESTION, "trace": _ROW}.get(workload_content, _CONVERSATION)
         found = f"{kept.skipped} conversations in which nobody asks anything" if kept.skipped else "nothing"
         raise ParamsError(f"{where} holds {found}; expected one object a line: {expected}")
+    if rows:
+        return Source(sha256, (), rows=tuple(rows), more=more)
     return Source(sha256, tuple(kept.items), kept.skipped, tuple(sorted(kept.not_sent)), more)
 
 

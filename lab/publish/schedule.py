@@ -40,6 +40,14 @@ class CutOff(Frozen):
     """Local time, HH:MM."""
 
 
+def _several(given: object) -> object:
+    return (given,) if isinstance(given, str) else given
+
+
+FactsFiles = Annotated[tuple[Name, ...], BeforeValidator(_several)]
+"""One file may be written without brackets."""
+
+
 class MatchEntry(Frozen):
     """One match, or every match of a plan."""
 
@@ -47,9 +55,9 @@ class MatchEntry(Frozen):
     """A plan of params/, without .yaml: its cells are known before they are measured."""
     match_id: MatchId | None = None
     """Only this match; with `plan`, it has to be one of the plan's."""
-    facts: Name | None = None
-    """What the team states, a file of params/facts/ without .yaml: the path of its workloads is walked with this
-    match, which is the comparison where the plan has several."""
+    facts: FactsFiles = ()
+    """What the team states, and what was counted in its traffic: files of params/facts/ without .yaml. The path of
+    their workloads is walked with this match, which is the comparison where the plan has several."""
     decision: Name | None = None
     """The rules it is walked by, a file of params/decision/ without .yaml; None: engine-choice."""
     workloads: tuple[Name, ...] = ()
@@ -93,7 +101,7 @@ class WantedMatch(Frozen):
     """None: only runs say which table it is."""
     planned: tuple[RunSpec, ...]
     """Its cells, as its plan names them; empty without a plan."""
-    facts: Name | None = None
+    facts: tuple[Name, ...] = ()
     decision: Name | None = None
     workloads: tuple[Name, ...] = ()
     """As in `MatchEntry`."""
@@ -111,7 +119,7 @@ def read_publish_file(path: Path = PUBLISH_FILE) -> PublishFile:
     for place, entry in enumerate(found.matches):
         if entry.plan is None and entry.match_id is None:
             raise ParamsError(f"{where}: matches.{place} names nothing; it needs plan, match_id or both")
-        if entry.facts is None and (entry.decision or entry.workloads):
+        if not entry.facts and (entry.decision or entry.workloads):
             raise ParamsError(f"{where}: matches.{place}: a decision is walked with facts; write facts: beside it")
     ids = [one.run_id for one in found.withdrawn]
     twice = sorted({run_id for run_id in ids if ids.count(run_id) > 1})

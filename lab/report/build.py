@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lab.explain.flips import Explanation
+from lab.explain.hypotheses import Judged
 from lab.match import refusals
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
@@ -23,9 +24,11 @@ from lab.report.charts import figures
 from lab.report.checklist import answers, compared
 from lab.report.engine_cards import engine_cards
 from lab.report.grid import Table
+from lab.report.hypotheses import hypotheses_table, measured, unmeasured
 from lab.report.messages import LANGS, Messages, messages
 from lab.report.numbers import count, significant, week
 from lab.report.path import Answer, sections
+from lab.report.path_drawing import path_drawing
 from lab.report.payback import payback_table
 from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
@@ -37,6 +40,7 @@ from lab.spec import digest
 Runs = tuple[PublicRun, ...]
 Contrasts = tuple[PublicContrast, ...]
 Explanations = tuple[Explanation, ...]
+Judgements = tuple[Judged, ...]
 
 TERMS = (
     "engine",
@@ -94,6 +98,7 @@ SECTIONS = (
     "off-table",
     "quality",
     "contrasts",
+    "hypotheses",
     "instrument",
     "evidence",
     "glossary",
@@ -112,6 +117,7 @@ def build_pages(
     contrasts: Contrasts = (),
     explanations: Explanations = (),
     told: dict[str, Told] | None = None,
+    judged: Judgements = (),
 ) -> dict[str, bytes]:
     """One self-contained page per language.
 
@@ -121,6 +127,7 @@ def build_pages(
         contrasts: pairs of these runs whose answers stand side by side, in any order.
         explanations: the path of each workload the team has stated facts of; none gives a page that says so.
         told: what the page of a language is told beside its evidence.
+        judged: what these runs say of the texts' claims; none gives pages without that section.
 
     Returns:
         Path of each page relative to its edition, for instance `en/index.html`, and its bytes.
@@ -129,14 +136,20 @@ def build_pages(
     beside = quality.in_printed_order(contrasts, ordered)
     return {
         f"{lang}/index.html": _page(
-            ordered, beside, explanations, (told or {}).get(lang, UNTOLD), messages(lang), langs
+            ordered, beside, explanations, judged, (told or {}).get(lang, UNTOLD), messages(lang), langs
         )
         for lang in langs
     }
 
 
 def _page(
-    runs: Runs, contrasts: Contrasts, explanations: Explanations, told: Told, t: Messages, langs: tuple[str, ...]
+    runs: Runs,
+    contrasts: Contrasts,
+    explanations: Explanations,
+    judged: Judgements,
+    told: Told,
+    t: Messages,
+    langs: tuple[str, ...],
 ) -> bytes:
     environment = Environment(
         loader=PackageLoader("lab.report"),
@@ -145,12 +158,20 @@ def _page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    html = environment.get_template("page.html.j2").render(_context(runs, contrasts, explanations, told, t, langs))
+    html = environment.get_template("page.html.j2").render(
+        _context(runs, contrasts, explanations, judged, told, t, langs)
+    )
     return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 
 def _context(
-    runs: Runs, contrasts: Contrasts, explanations: Explanations, told: Told, t: Messages, langs: tuple[str, ...]
+    runs: Runs,
+    contrasts: Contrasts,
+    explanations: Explanations,
+    judged: Judgements,
+    told: Told,
+    t: Messages,
+    langs: tuple[str, ...],
 ) -> dict[str, Any]:
     matched = compared(runs)
     checked = tuple(run for run in matched if run.table == "pipeline-check")
@@ -166,12 +187,13 @@ def _context(
         "t": t,
         "languages": [messages(lang) for lang in langs],
         "css": Markup(css),  # noqa: S704 - the package's own file
-        "sections": SECTIONS,
+        "sections": [name for name in SECTIONS if name != "hypotheses" or measured(judged)],
         "told": told,
         "weeks": [week(name, t) for name in sorted({run.week for run in runs})],
         "grades": [grade.value for grade in EvidenceGrade if any(run.grade is grade for run in runs)],
         "answers": [path.answer for path in paths] or [Answer(lead="", rest=unwalked(runs, t))],
         "paths": paths,
+        "path_drawings": [path_drawing(one.path, place, t) for place, one in enumerate(explanations, 1)],
         "caveats": caveats[:FIRST_CAVEATS],
         "more_caveats": caveats[FIRST_CAVEATS:],
         "preparation_note": _preparation_note(matched, t),
@@ -194,17 +216,19 @@ def _context(
             "quality": stands(tables.quality_table(matched, t), matched),
             "arms": _stands_if_any(quality.arms_table(matched, t), matched),
             "contrasts": stands(quality.contrasts_table(contrasts, runs, t), _beside(contrasts, runs)),
+            "hypotheses": hypotheses_table(measured(judged), t) if measured(judged) else None,
             "standing": gauge.standing_table(runs, t),
             "certificates": gauge.certificate_tables(runs, t),
             "instrument": gauge.instrument_table(instrument, t, anchor),
             "off": tables.off_table("off", t),
             "gateways": tables.off_table("gateway", t),
         },
-        "figures": figures(matched, t),
+        "figures": figures(matched, contrasts, t),
         "terms": TERMS,
         "limits": LIMITS,
         "cards": [_card(run, t) for run in runs],
         "has_contrasts": bool(contrasts),
+        "untested": unmeasured(judged),
         "digest": digest([one.model_dump(mode="json") for one in (*runs, *contrasts, *explanations)]),
         "lab_versions": sorted({run.lab_version for run in runs}),
     }

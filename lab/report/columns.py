@@ -114,13 +114,19 @@ def workload_text(asked: Workload, t: Messages) -> str:
     parts = [
         t("load", arrival=asked.arrival, ladder=ladder(asked)),
         source,
-        t("value-output", output=count(asked.output_tokens), exact="true" if asked.exact_output else "false"),
+        t("value-output", output=count(asked.output_tokens), exact=_exact(asked)),
     ]
     if asked.duration_s is not None:
         parts.append(t("value-duration", s=plain(asked.duration_s)))
     if asked.slo is not None:
         parts.append(t("value-slo", slo=slo_text(asked.slo, t)))
     return t("value-workload", name=asked.name, what=t("list-separator").join(parts))
+
+
+def _exact(asked: Workload) -> str:
+    if not asked.exact_output:
+        return "false"
+    return "each" if asked.content == "trace" else "true"
 
 
 def _shared(asked: Workload, t: Messages) -> str:

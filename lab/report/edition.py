@@ -13,6 +13,7 @@ from lab.errors import ParamsError
 from lab.explain.decision import Decision
 from lab.explain.facts import TeamFacts
 from lab.explain.flips import Explanation, explain
+from lab.explain.hypotheses import judge, read_hypotheses
 from lab.explain.published import published
 from lab.params import PARAMS_FOLDER
 from lab.publish.archive import Edition
@@ -48,20 +49,21 @@ def rules_of(wanted: Iterable[WantedMatch], folder: Path = PARAMS_FOLDER) -> Rul
     found: dict[str, tuple[Decision, TeamFacts]] = {}
     answered_by: dict[str, str] = {}
     for one in wanted:
-        if one.facts is None:
+        if not one.facts:
             continue
         decision = folder / "decision" / f"{one.decision or DECISION}.yaml"
-        rules, facts = read_rules(folder / "facts" / f"{one.facts}.yaml", decision)
+        rules, facts = read_rules([folder / "facts" / f"{name}.yaml" for name in one.facts], decision)
+        named = ", ".join(one.facts)
         unknown = sorted(set(one.workloads) - facts.workloads.keys())
         if unknown:
             raise ParamsError(
-                f"the facts {one.facts} have no workload {', '.join(unknown)}; they have: {', '.join(facts.workloads)}"
+                f"the facts {named} have no workload {', '.join(unknown)}; they have: {', '.join(facts.workloads)}"
             )
         kept = {name: own for name, own in facts.workloads.items() if not one.workloads or name in one.workloads}
         for name, own in kept.items():
             if own.run_ids:
                 raise ParamsError(
-                    f"the facts {one.facts} name run_ids for {name}; an edition takes the runs of its published cells",
+                    f"the facts {named} name run_ids for {name}; an edition takes the runs of its published cells",
                     "leave run_ids out of the facts",
                 )
             if name in answered_by:
@@ -83,6 +85,7 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
         building: gives the function that builds pages for its name, `lab.report.build:build_pages`.
     """
     walked: dict[str, tuple[Explanation, ...]] = {}
+    claims = read_hypotheses()
     report, front = building("lab.report.build:build_pages"), building("lab.report.weekly:front_pages")
     index = building("lab.report.weekly:archive_pages")
 
@@ -95,7 +98,8 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
     def match(edition: Edition, runs: tuple[PublicRun, ...], beside: tuple[PublicContrast, ...]) -> Mapping[str, bytes]:
         match_id = runs[0].match_id
         told = {lang: told_of(edition, match_id, messages(lang)) for lang in langs}
-        return refuse_ranking(report(runs, langs, beside, walked[match_id], told))
+        judged = judge(claims, runs, beside)
+        return refuse_ranking(report(runs, langs, beside, walked[match_id], told=told, judged=judged))
 
     return Pages(
         match=match,

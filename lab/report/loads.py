@@ -12,8 +12,8 @@ from lab.report.numbers import milliseconds, plain
 from lab.spec import Frozen, Slo, Workload
 
 Runs = tuple[PublicRun, ...]
-Arrival = Literal["closed", "constant", "poisson", "rate"]
-ARRIVALS: tuple[Arrival, ...] = ("closed", "constant", "poisson", "rate")
+Arrival = Literal["closed", "constant", "poisson", "trace", "rate"]
+ARRIVALS: tuple[Arrival, ...] = ("closed", "constant", "poisson", "trace", "rate")
 """The printed order; `rate` is an open loop whose law the evidence does not name."""
 
 

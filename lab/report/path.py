@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +14,9 @@ from pydantic import TypeAdapter
 from lab.errors import ParamsError
 from lab.explain.claims import Absent, Claim, Interval, MetricName, NotApplicable
 from lab.explain.decision import DECISION, VALUE, Decision, Question, read_decision
-from lab.explain.facts import Stated, TeamFacts, read_facts
+from lab.explain.facts import Overruled, Stated, TeamFacts, read_facts
 from lab.explain.flips import BreakEven, Explanation, Flip, Resampled
+from lab.explain.merging import merge
 from lab.explain.path import Ahead, End, Evidence, Step
 from lab.explain.path import Path as Walked
 from lab.params import shown
@@ -24,6 +25,7 @@ from lab.report.grid import Cell, Row, Table, Text, missing, words
 from lab.report.messages import Messages, slug
 from lab.report.numbers import count, day, percent, significant
 from lab.report.series import engine_title
+from lab.report.traffic import span
 from lab.report.words import ranking_words
 from lab.roster import find
 from lab.spec import Frozen
@@ -85,11 +87,11 @@ def check_words(decision: Decision, where: str) -> None:
         raise ParamsError("\n".join(found), f"edit {where}")
 
 
-def read_rules(facts: Path, decision: Path | None = None) -> tuple[Decision, TeamFacts]:
+def read_rules(facts: Sequence[Path], decision: Path | None = None) -> tuple[Decision, TeamFacts]:
     """A decision and the facts that it is walked with.
 
     Args:
-        facts: the facts file of the team.
+        facts: the facts file of the team, and what was counted in its traffic; at least one.
         decision: the decision file; None: the one of params/decision/.
 
     Raises:
@@ -98,7 +100,7 @@ def read_rules(facts: Path, decision: Path | None = None) -> tuple[Decision, Tea
     file = decision or DECISION
     rules = read_decision(file)
     check_words(rules, shown(file))
-    return rules, read_facts(facts, rules)
+    return rules, merge([(shown(one), read_facts(one, rules)) for one in facts], rules)
 
 
 def path_json(explanations: Explanations) -> dict[str, bytes]:
@@ -210,7 +212,7 @@ def _why_it_ends(path: Walked, t: Messages) -> Iterator[str]:
         step = next(one for one in path.steps if one.at == end.at)
         yield t("path-open", question=step.asked.question.text(t.lang), why=_open(step, t))
         for ahead in step.ahead:
-            yield t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+            yield t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
         yield t("path-next", what=_next(step, t))
 
 
@@ -233,7 +235,7 @@ def _instead(one: Explanation, t: Messages) -> Iterator[str]:
         if answers_it or end.kind not in ("engine", "off-table") or end.engine in told:
             continue
         told.add(end.engine)
-        yield t("path-instead", end=_end_text(end, t), change=_change_text(flip, t))
+        yield t("path-instead", end=end_text(end, t), change=_change_text(flip, t))
         for pays in one.break_evens:
             if pays.engine == end.engine and isinstance(pays.found, Claim) and pays.found.value:
                 yield _pays_text(pays.found, t)
@@ -332,7 +334,7 @@ def question_of(question: str, engine: str | None, t: Messages) -> str:
     return t("question-of", engine=engine_name(engine, t), question=question) if engine else question
 
 
-def _end_text(end: End, t: Messages) -> str:
+def end_text(end: End, t: Messages) -> str:
     """Where a branch leads, as part of a sentence."""
     engine = engine_name(end.engine, t) if end.engine else ""
     if end.kind in ("engine", "off-table", "closed"):
@@ -407,10 +409,17 @@ def _step_cells(step: Step, t: Messages) -> tuple[Cell, ...]:
     if step.part != "node":
         note = Text(text=t(f"path-{step.part}", engine=engine_name(step.engine, t)), style="note")
         heading = Cell(lines=(Text(text=question), note))
-    source = words(t(f"source-{step.asked.source}"))
+    source = words(t(f"source-{step.asked.source}"), *_answered_else(step, t))
     asked = t("either") if step.part != "gate" and step.asked.threshold is None else threshold_text(step.asked, t)
     return (heading, source, words(asked), _answer_cell(step, t), _evidence_cell(step, t),
             words(*_consequence(step, t)))  # fmt: skip
+
+
+def _answered_else(step: Step, t: Messages) -> tuple[str, ...]:
+    """Who answered, where it is not the one who is asked."""
+    if not isinstance(step.evidence, Stated) or step.evidence.source == step.asked.source:
+        return ()
+    return (t(f"path-answered-{step.evidence.source}"),)
 
 
 def _answer_cell(step: Step, t: Messages) -> Cell:
@@ -429,8 +438,7 @@ def _answer_cell(step: Step, t: Messages) -> Cell:
 def _evidence_cell(step: Step, t: Messages) -> Cell:
     evidence = step.evidence
     if isinstance(evidence, Stated):
-        counted = (t("path-counted", n=count(evidence.requests)),) if evidence.requests else ()
-        return words(t("path-stated", by=evidence.by, on=day(evidence.day, t)), *counted)
+        return words(*_stated_lines(step.asked, evidence, t))
     if not isinstance(evidence, Claim):
         return words(t("no-evidence"))
     links = [Text(text=run_id, href=f"card-{run_id}") for run_id in evidence.run_ids]
@@ -439,6 +447,33 @@ def _evidence_cell(step: Step, t: Messages) -> Cell:
     if evidence.metric == "quality_loss":
         lines.append(Text(text=t("path-over-items", task=evidence.task or ""), style="note"))
     return Cell(lines=tuple(lines))
+
+
+def _stated_lines(asked: Question, evidence: Stated, t: Messages) -> Iterator[str]:
+    """Who says it or what measured it, in how much, and what was not used beside it."""
+    if evidence.source == "traffic":
+        yield t("path-measured", on=day(evidence.day, t))
+    else:
+        yield t("path-stated", by=evidence.by, on=day(evidence.day, t))
+    if evidence.requests:
+        yield t("path-counted", n=count(evidence.requests))
+    if evidence.window_s is not None:
+        yield t("path-window", span=span(evidence.window_s, t))
+    if evidence.counted_in == "blocks":
+        yield t("path-counted-blocks")
+    if evidence.horizon_tokens is not None:
+        yield t("path-horizon", n=count(evidence.horizon_tokens))
+    if evidence.overruled is not None:
+        other = evidence.overruled
+        yield t(f"path-overruled-{other.source}", by=other.by, on=day(other.day, t), value=_other(asked, other, t))
+
+
+def _other(asked: Question, other: Overruled, t: Messages) -> str:
+    if isinstance(other.value, bool):
+        return t("reply-yes" if other.value else "reply-no")
+    if isinstance(other.value, str):
+        return t("reply-not-applicable")
+    return _with_unit(_number(other.value, t), asked, t)
 
 
 def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
@@ -457,7 +492,7 @@ def _consequence(step: Step, t: Messages) -> tuple[str, ...]:
 
 
 def _ahead_text(ahead: Ahead, t: Messages) -> str:
-    return t(f"path-ahead-{ahead.branch}", end=_end_text(ahead.leads_to, t))
+    return t(f"path-ahead-{ahead.branch}", end=end_text(ahead.leads_to, t))
 
 
 def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
@@ -471,7 +506,7 @@ def _flips_table(one: Explanation, place: int, t: Messages) -> Table:
                     Cell(lines=(Text(text=question), kind)),
                     words(_flip_value(flip.now, flip.asked, t)),
                     words(_flip_value(flip.then, flip.asked, t)),
-                    words(_end_text(flip.end, t)),
+                    words(end_text(flip.end, t)),
                 )
             )
         )
@@ -499,7 +534,7 @@ def _resampled_table(found: Resampled, place: int, t: Messages) -> Table:
     ]
     for drawn in found.ends:
         now = t("share-as-now") if drawn.as_now else "—"
-        ends = words(t("share-end", end=_end_text(drawn.end, t)))
+        ends = words(t("share-end", end=end_text(drawn.end, t)))
         rows.append(Row(cells=(ends, words(now), words(percent(drawn.share)))))
     titles = map(t, ("checklist-question", "checklist-answer", "share-title"))
     return table(f"resampled-table-{place}", t("share-caption", n=count(found.draws)), titles, rows, style="prose")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from lab.publish.evidence import PublicRun
 from lab.roster import ON_TABLE, ROSTER, find
 from lab.spec import Frozen
 
+Marker = Literal["circle", "square", "triangle", "diamond", "cross"]
+
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0609a", "#8a7400", "#6a7fd0")
 """At least 3:1 against the light and the dark page."""
-_MARKERS = (("circle", "o"), ("square", "s"), ("triangle-up", "^"), ("diamond", "D"), ("cross", "P"))
-"""Names of a shape in Vega and in matplotlib; with one colour more, a pair repeats after 30 profiles."""
+_MARKERS: tuple[Marker, ...] = ("circle", "square", "triangle", "diamond", "cross")
+"""With one colour more than markers, a pair repeats after 30 engines."""
+_DASHES = ("", "6 3", "2 2.5", "8 3 2 3")
+"""Lines of the profiles of one engine, in their printed order; beyond the fourth they repeat and the text tells."""
 _TABLES = ("comparison", "pipeline-check", "instrument-check")
 _SEATS = tuple(entry.key for entry in ROSTER)
 
@@ -19,8 +25,13 @@ class Series(Frozen):
 
     label: str
     colour: str
-    vega_marker: str
-    matplotlib_marker: str
+    """Of the engine, on every page and in every week."""
+    marker: Marker
+    """The same."""
+    hollow: bool
+    """True for every profile of an engine but its first on the page."""
+    dash: str
+    """Of its lines; empty for the first profile."""
 
 
 def in_order(runs: tuple[PublicRun, ...]) -> tuple[PublicRun, ...]:
@@ -50,24 +61,22 @@ def engine_title(engine: str) -> str:
 def series_of(runs: tuple[PublicRun, ...]) -> dict[str, Series]:
     """A series for each label among `runs`.
 
-    Where several engines stand on a page, each has the colour and the marker of its seat, on every page and in every
-    week; further profiles of one engine keep its colour and take other markers. On a page of one engine the profiles
-    are what is told apart.
+    An engine has the colour and the marker of its seat, on every page and in every week. Its profiles share both:
+    the first is drawn filled and in whole lines, the others hollow and dashed.
     """
     firsts = {series_label(run): run for run in reversed(in_order(runs))}
     labels = tuple(dict.fromkeys(series_label(run) for run in in_order(runs)))
     engines = {label: _engine_place(firsts[label].engine) for label in labels}
-    several = len(set(engines.values())) > 1
     found: dict[str, Series] = {}
-    for place, label in enumerate(labels):
-        colour = engines[label] if several else place
-        profile = [other for other in labels if engines[other] == engines[label]].index(label)
-        marker = colour + profile if several else place
+    for label in labels:
+        engine = engines[label]
+        profile = [other for other in labels if engines[other] == engine].index(label)
         found[label] = Series(
             label=label,
-            colour=_COLOURS[colour % len(_COLOURS)],
-            vega_marker=_MARKERS[marker % len(_MARKERS)][0],
-            matplotlib_marker=_MARKERS[marker % len(_MARKERS)][1],
+            colour=_COLOURS[engine % len(_COLOURS)],
+            marker=_MARKERS[engine % len(_MARKERS)],
+            hollow=profile > 0,
+            dash=_DASHES[profile % len(_DASHES)],
         )
     return found
 
@@ -76,7 +85,7 @@ def _engine_place(engine: str) -> int:
     """The four columns first, the stand-ins in their places; then everybody else, in the order of the roster."""
     entry = find(engine)
     if entry is None:
-        return len(_COLOURS) - 1
+        return len(ROSTER)
     if entry.seat in ("on", "synthetic"):
         return [one for one in ROSTER if one.seat == entry.seat].index(entry)
     others = [one for one in ROSTER if one.seat not in ("on", "synthetic")]

@@ -263,7 +263,7 @@ def wanted(folder: Path, *entries: dict[str, Any]) -> tuple[WantedMatch, ...]:
 
 
 def test_rules_are_read_by_name_and_keep_the_workloads_a_match_answers(tmp_path: Path) -> None:
-    first, second = {"facts": "team", "decision": "small", "workloads": ("agent-tools",)}, {}
+    first, second = {"facts": ("team",), "decision": "small", "workloads": ("agent-tools",)}, {}
     found = rules_of(wanted(tmp_path, first, second), tmp_path)
     assert {match_id: list(facts.workloads) for match_id, (_, facts) in found.items()} == {
         "m-000000000000": ["agent-tools"]
@@ -273,11 +273,11 @@ def test_rules_are_read_by_name_and_keep_the_workloads_a_match_answers(tmp_path:
 @pytest.mark.parametrize(
     ("entries", "edit", "sentence"),
     [
-        ([{"facts": "team", "decision": "small"}] * 2, ("", ""), "the workload agent-tools would have two paths"),
-        ([{"facts": "team", "decision": "small", "workloads": ("chat",)}], ("", ""), "have no workload chat"),
-        ([{"facts": "team", "decision": "small"}], ("    facts:", "    run_ids: [r-aaaaaaaaaa]\n    facts:"),
+        ([{"facts": ("team",), "decision": "small"}] * 2, ("", ""), "the workload agent-tools would have two paths"),
+        ([{"facts": ("team",), "decision": "small", "workloads": ("chat",)}], ("", ""), "have no workload chat"),
+        ([{"facts": ("team",), "decision": "small"}], ("    facts:", "    run_ids: [r-aaaaaaaaaa]\n    facts:"),
          "name run_ids for agent-tools"),
-        ([{"facts": "taem", "decision": "small"}], ("", ""), "did you mean .*team.yaml"),
+        ([{"facts": ("taem",), "decision": "small"}], ("", ""), "did you mean .*team.yaml"),
     ],
 )  # fmt: skip
 def test_what_an_edition_could_not_walk_is_refused_with_a_sentence(

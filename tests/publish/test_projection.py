@@ -18,7 +18,7 @@ from lab.publish.gate import inspect, private_facts
 from lab.publish.paths import path_of
 from lab.publish.projection import grade_of, project, rounded
 from lab.quality.path import QUANTIZATION_FIELDS, ContrastClass, contrast
-from lab.records import Effective, EvidenceGrade
+from lab.records import MOST_POINTS, QUANTILES, Effective, EvidenceGrade
 from lab.run import run_one
 from lab.spec import Sampling
 
@@ -49,6 +49,21 @@ def test_a_run_without_a_gpu_is_a_harness_check_with_the_reason(measured: tuple[
     assert public.path.settings.items() >= {"ttft_s": "0.01", "prefix_caching": "false"}.items()
     assert public.path.sampling_defaults == "request"
     assert public.path.compute_dtype == "own of reference"  # it computes nothing
+
+
+def test_distributions_and_the_engine_over_time_are_small_rounded_and_relative(
+    measured: tuple[EvidenceStore, str],
+) -> None:
+    public = project(*measured)
+    (level,) = public.levels
+    for name in ("ttft_s", "tpot_s"):
+        grid, summary = level.quantiles[name], level.metrics[name]
+        assert len(grid) == len(QUANTILES) and list(grid) == sorted(grid)
+        assert (grid[0], grid[QUANTILES.index(0.5)], grid[-1]) == (summary.min, summary.p50, summary.max)
+    assert level.began_s == 0.0
+    if public.engine_series is not None:
+        assert len(public.engine_series.at_s) <= MOST_POINTS
+        assert all(at_s == rounded(at_s) and at_s < 600 for at_s in public.engine_series.at_s)
 
 
 def test_sampling_that_the_engine_decides_is_part_of_the_path(measured: tuple[EvidenceStore, str]) -> None:

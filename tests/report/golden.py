@@ -21,7 +21,19 @@ from tests.report.report_examples import certificate, level, run, workload
 FOLDER = Path(__file__).parent / "golden"
 
 BUILT = {"build_s": 2460.0, "startup_s": 30.0, "first_request_s": 0.4, "cache_state": "disk-cold"}
-SERVED = {"build_s": None, "startup_s": 60.0, "first_request_s": 0.4, "cache_state": "disk-cold"}
+SERVED = {
+    "build_s": None, "startup_s": 60.0, "first_request_s": 0.4, "cache_state": "disk-cold", "fetch_s": 20.0,
+    "phases": [
+        {"name": "load_weights", "seconds": 25.0, "source": "log"},
+        {"name": "compile", "seconds": 10.0, "source": "log"},
+        {"name": "warm_up", "seconds": 5.0, "source": "log"},
+    ],
+}  # fmt: skip
+FULL = {
+    "at_s": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], "running": [1, 1, 1, 4, 4, 4], "waiting": [0, 0, 0, 0, 2, 1],
+    "kv_use": [0.1, 0.1, 0.1, 0.4, 0.5, 0.4],
+}  # fmt: skip
+"""How full P was: one request in work, then four."""
 
 
 SHOWN: dict[str, Any] = {
@@ -50,11 +62,31 @@ def four() -> tuple[PublicRun, ...]:
     cold = [*counted, {"name": "prefix-cache", "result": "fail"}]
     found = []
     for launch, more in (("1", 0.0), ("2", 1.0)):
-        p = [level(1, 100 + more), level(4, 1000 + more, 0.4)]
-        q = [level(1, 110 + more), level(4, 1200 + more, 0.3)]
+        p = [level(1, 100 + more, began_s=0.0), level(4, 1000 + more, 0.4, began_s=3.0)]
+        q = [level(1, 110 + more, began_s=0.0), level(4, 1200 + more, 0.3, began_s=3.0)]
         found += [
-            run("P", "base", launch, levels=p, preparation=SERVED, settings=kept, checks=counted, **SAME),
-            run("Q", "base", launch, levels=q, preparation=BUILT, settings=kept + imposed, checks=counted, **SAME),
+            run(
+                "P",
+                "base",
+                launch,
+                levels=p,
+                preparation=SERVED,
+                settings=kept,
+                checks=counted,
+                engine_series=FULL,
+                **SAME,
+            ),
+            run(
+                "Q",
+                "base",
+                launch,
+                levels=q,
+                preparation=BUILT,
+                settings=kept + imposed,
+                checks=counted,
+                engine_series={**FULL, "kv_use": None},
+                **SAME,
+            ),
             run("R", "base", launch, levels=p, preparation=SERVED, settings=kept, checks=cold, **SAME),
         ]
     unable = {**SAME, "workload": SCHEMAS, "settings": kept, "checks": [{"name": "json-schema", "result": "fail"}]}

@@ -231,7 +231,7 @@ def _shared_files(engine: str, place: int, launch: int) -> dict[str, bytes]:
     """What the launches of one engine have in common over the weeks; times are those of its formulas."""
     random = np.random.default_rng([place, launch])
     slow = 1.0 + 0.12 * place + 0.01 * float(random.normal())
-    requests, end_s = _requests(random, slow)
+    requests, begins = _requests(random, slow)
     machine = Environment(
         hostname="made-up-host-01", user="made-up-user", home="/home/made-up-user", cwd="/home/made-up-user/lab",
         addresses=("198.51.100.7",), system="Linux", release="6.1", machine="x86_64", distribution="Made-Up 1",
@@ -274,6 +274,7 @@ def _shared_files(engine: str, place: int, launch: int) -> dict[str, bytes]:
         phases=(
             Phase(name="load_model", seconds=0.4 * startup_s, source="log"),
             Phase(name="compile", seconds=0.3 * startup_s, source="log"),
+            Phase(name="capture_graphs", seconds=0.15 * startup_s, source="log"),
         ),
     )  # fmt: skip
     samples, quality = _answers(random, engine, place)
@@ -288,21 +289,21 @@ def _shared_files(engine: str, place: int, launch: int) -> dict[str, bytes]:
     return {
         **{name: model.model_dump_json(indent=1).encode() + b"\n" for name, model in models.items()},
         "requests.parquet": requests,
-        "server_metrics.parquet": _server_metrics(random, end_s),
-        "host.parquet": _host(end_s),
+        "server_metrics.parquet": _server_metrics(random, begins),
+        "host.parquet": _host(begins[-1]),
         "samples.jsonl": samples,
         "engine.log": log.encode(),
         "notebook.ipynb": json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode(),
     }
 
 
-def _requests(random: np.random.Generator, slow: float) -> tuple[bytes, float]:
+def _requests(random: np.random.Generator, slow: float) -> tuple[bytes, tuple[float, ...]]:
     """requests.parquet of a closed loop in which every stream sends its next request when the last one has ended."""
     rows: dict[str, list[Any]] = {name: [] for name in REQUESTS_SCHEMA.names}
-    begin = 0.0
+    begins = [0.0]
     kinds = ["role", *["content"] * TOKENS, "finish", "usage"]
     for level, streams in enumerate(RUNGS):
-        free = [begin] * streams
+        free = [begins[-1]] * streams
         for index in range(REQUESTS):
             stream = int(np.argmin(free))
             sent = free[stream]
@@ -318,17 +319,17 @@ def _requests(random: np.random.Generator, slow: float) -> tuple[bytes, float]:
             )  # fmt: skip
             for name, value in zip(rows, row, strict=True):
                 rows[name].append(value)
-        begin = max(free) + 1.0
-    return _parquet(pa.table(rows, schema=REQUESTS_SCHEMA)), begin
+        begins.append(max(free) + 1.0)
+    return _parquet(pa.table(rows, schema=REQUESTS_SCHEMA)), tuple(begins)
 
 
-def _server_metrics(random: np.random.Generator, end_s: float) -> bytes:
+def _server_metrics(random: np.random.Generator, begins: tuple[float, ...]) -> bytes:
     """A page of metrics once a second: what the lab reads, and everything else such a page holds."""
     at_s, name, value = [], [], []
-    seconds = np.arange(0.0, end_s, 1.0)
+    seconds = np.arange(0.0, begins[-1], 1.0)
     names = [*NAMES.values(), *(f'made_up:latency_bucket{{le="{n}"}}' for n in range(OTHERS))]
     for second in seconds:
-        load = RUNGS[min(int(len(RUNGS) * second / end_s), len(RUNGS) - 1)]
+        load = RUNGS[sum(begin <= second for begin in begins[:-1]) - 1]
         kv = 0.01 * load + 0.002 * float(random.random())
         values = [load, max(0, load - 48), kv, 400.0 * second, 900.0 * second, *[second * 7.0] * OTHERS]
         at_s += [float(second)] * len(names)

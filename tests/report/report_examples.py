@@ -8,6 +8,7 @@ from typing import Any
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.quality.paired import compare
 from lab.quality.path import QualityPath, contrast
+from lab.records import QUANTILES
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
@@ -39,6 +40,17 @@ def summary(value: float | None, spread: float = 0.4) -> dict[str, Any]:
     }
 
 
+def grid(value: float, spread: float = 0.4) -> list[float]:
+    """The distribution of `summary(value, spread)` at the shares that are kept: half of it is `value`."""
+
+    def at(share: float) -> float:
+        if share <= 0.9:
+            return value * (1 + spread / 2 * max(0.0, share - 0.5) / 0.4)
+        return value * (1 + spread / 2 + spread / 2 * min(1.0, (share - 0.9) / 0.09))
+
+    return [float(f"{at(share):.4g}") for share in QUANTILES]
+
+
 def level(
     concurrency: int | None,
     rate: float | None,
@@ -63,6 +75,7 @@ def level(
             "tpot_s": summary(0.008 if good else None),
             "chunk_gap_s": summary(0.008 if good else None, 1.5),
         },
+        "quantiles": {"ttft_s": grid(ttft), "tpot_s": grid(0.008)} if good and ttft is not None else {},
         "scalars": {
             "output_tok_per_s": rate,
             "request_rps": None if rate is None else rate / 32,

@@ -53,7 +53,7 @@ def test_charts_tell_the_two_ways_apart() -> None:
     both = in_order((bare("trtllm-engine"), bare("trtllm")))
     assert [one.engine for one in both] == ["trtllm", "trtllm-engine"]
     assert series_label(both[0]) != series_label(both[1])
-    assert len({(one.colour, one.vega_marker) for one in series_of(both).values()}) == 2
+    assert len({(one.colour, one.hollow, one.dash) for one in series_of(both).values()}) == 2
 
 
 def test_a_reused_build_is_shown_as_reused_and_no_build_as_none() -> None:

@@ -15,9 +15,12 @@ from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
 from lab.explain.claims import Why, WhyNot
+from lab.explain.counted import WhyNot as Unanswered
 from lab.explain.decision import Branch
 from lab.explain.decision import Question as Asked
+from lab.explain.facts import Overruled
 from lab.explain.flips import Flip
+from lab.explain.hypotheses import Hypothesis, Judged, read_hypotheses
 from lab.explain.path import Answer, End
 from lab.imports import inference_atlas, vllm_bench
 from lab.imports.ceilings import Gap, ImportedCeilings
@@ -38,10 +41,16 @@ from lab.report.grid import Standing
 from lab.report.imported import NOT_USES, USES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.path import Next
+from lab.report.preparation_chart import PARTS as PREPARATION_PARTS
 from lab.report.words import ranking_words
 from lab.roster import ROSTER
 from lab.rules import RULES, Role
 from lab.spec import Table, Workload
+from lab.traffic.files import Fault
+from lab.traffic.requests import Kind as TrafficKind
+from lab.traffic.requests import Refusal
+from lab.traffic.shape import Lengths, Prefixes
+from lab.traffic.shape import Why as NotMeasured
 
 HOUSE = Path(lab.report.__file__).parent
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -100,7 +109,10 @@ def families() -> set[str]:
     keys |= {f"metric-{metric}-any" for metric in ("output-tok-per-s", "ttft", "tpot-p50", "goodput", "ceiling")}
     keys |= {f"term-{term}{end}" for term in TERMS for end in ("", "-text")}
     keys |= {f"limit-{limit}" for limit in LIMITS}
-    keys |= {f"chart-{chart}-desc" for chart in ("throughput", "preparation", "ttft")}
+    charts = ("throughput", "preparation", "ttft", "tpot", "engine", "quality")
+    keys |= {f"chart-{chart}{end}" for chart in charts for end in ("", "-desc")}
+    keys |= {f"chart-{metric}-x" for metric in ("ttft", "tpot")} | {f"part-{part}" for part in PREPARATION_PARTS}
+    keys |= {f"path-drawing-{branch}" for branch in get_args(Branch)}
     keys |= {f"concern-{code.value}" for code in ConcernCode if not Concern(code=code).invalidates}
     keys |= {f"structured-{one.value}" for one in Structured}
     keys |= {f"content-{content}" for content in choices(Workload, "content")}
@@ -111,7 +123,6 @@ def families() -> set[str]:
     keys |= {f"no-ceiling-{reason}" for reason in ("not-recorded", *choices(RunCeilings, "reason"))}
     keys |= {f"no-kv-{reason}" for reason in choices(RunCeilings, "no_kv")}
     keys |= {f"above-{reason}" for reason in get_args(Above)} | {f"lack-{lack.value}" for lack in Lack}
-    keys |= {f"phase-{phase}" for phase in ("build", "startup", "first")}
     keys |= {f"tier-{tier}" for tier in choices(PublicPreparation, "cache_tier")}
     keys |= {f"support-{found}" for found in ("not-asked", *choices(PublicRun, "support"))}
     keys |= {f"isolation-{said}" for said in ("not-declared", *choices(PublicRun, "isolation"))}
@@ -135,7 +146,22 @@ def families() -> set[str]:
     keys |= {f"source-{source}" for source in choices(Asked, "source")} | {
         f"path-{part}" for part in ("gate", "column")
     }
+    keys |= {f"desk-role-{role.value}" for role in Role}
+    claims = read_hypotheses()
+    keys |= {f"claim-{one.name}" for one in claims} | {f"claim-{one.name}-where" for one in claims if one.varies}
+    keys |= {f"hypothesis-verdict-{one}" for one in choices(Judged, "verdict")}
+    keys |= {f"hypothesis-lacks-{one}" for one in choices(Judged, "lacks")}
+    keys |= {f"hypothesis-untestable-{one}" for one in choices(Hypothesis, "untestable")}
+    keys |= {f"hypothesis-metric-{one}" for one in choices(Hypothesis, "metric")}
+    keys |= {f"hypotheses-{one}" for one in ("claim", "condition", "varied", "metric", "measured", "verdict")}
     keys |= {f"end-{kind}" for kind in choices(End, "kind")} | {f"path-{kind}" for kind in choices(End, "kind")}
+    keys |= {f"traffic-kind-{kind}" for kind in get_args(TrafficKind)}
+    keys |= {f"traffic-bad-{why}" for why in (*get_args(Fault), *get_args(Refusal))}
+    keys |= {f"traffic-by-{one}" for one in choices(Lengths, "counted_by")}
+    keys |= {f"traffic-prefix-{level}" for level in choices(Prefixes, "level")}
+    keys |= {f"traffic-why-{why}" for why in (*get_args(Unanswered), *get_args(NotMeasured))}
+    keys |= {f"traffic-{what}-alone" for what in ("input", "output")}
+    keys |= {f"path-{what}-{source}" for what in ("overruled", "answered") for source in choices(Overruled, "source")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
     keys |= {f"history-{kind}" for kind in choices(Change, "kind")}
     keys |= {f"beside-{how}" for how in get_args(ChangedHow)}
@@ -156,7 +182,8 @@ def differing() -> dict[str, str]:
 
 def code() -> str:
     """Everything that may name a key."""
-    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py"]
+    desk = (HOUSE.parent / "desk").glob("*.py")
+    paths = [*HOUSE.glob("*.py"), *HOUSE.glob("templates/*.j2"), HOUSE.parent / "showing_imported.py", *desk]
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
 
 

@@ -61,6 +61,7 @@ value-workload = { $name }: { $what }
 value-input = { $input } tokens in ({ $shared })
 value-output = { $output } tokens out ({ $exact ->
     [true] exact
+    [each] at most; every answer exactly as long as its own row says
    *[false] at most
   })
 value-duration = at most { $s } s a level
@@ -71,6 +72,7 @@ shared-groups = shared prefix { $shared } within each of { $groups } groups
 content-words = seeded words
 content-structured-output = questions with a JSON schema each, as long as they come
 content-own-traffic = the team's own messages, as long as they come
+content-trace = words in the shape of recorded traffic: its lengths and common beginnings
 slo-ttft = TTFT ≤ { $ms } ms
 slo-tpot = TPOT ≤ { $ms } ms
 slo-e2e = whole answer ≤ { $ms } ms
@@ -78,12 +80,14 @@ load = { $arrival ->
     [closed] { $ladder } in flight
     [constant] { $ladder } req/s, evenly spaced
     [poisson] { $ladder } req/s, Poisson
+    [trace] { $ladder } req/s, in the recorded rhythm
    *[rate] { $ladder } req/s
   }
 load-kind = { $arrival ->
     [closed] in flight
     [constant] req/s, evenly spaced
     [poisson] req/s, Poisson
+    [trace] req/s, recorded rhythm
    *[rate] req/s
   }
 load-title = Load
@@ -134,6 +138,7 @@ check-model-open-digest = { $series }, but not every run names the digest of its
 check-model-open-served = { $series }, but not every run has a request that succeeded.
 check-workload-yes = Same workload ({ load }, { $output } tokens out), and each success has the length that was asked for.
 check-workload-yes-free = Same workload ({ load }, at most { $output } tokens out). An exact length was not asked for.
+check-workload-yes-each = Same workload ({ load }, at most { $output } tokens out), and each success has the length of its own row.
 check-workload-no = These fields differ: { $fields }.
 check-workload-open-length = Same workload, but successes have { $lengths } tokens out where { $output } were asked for.
 check-workload-open-measured = Same workload, but not every run has a success on a valid level for each rung.
@@ -523,41 +528,99 @@ server-late = Server late by itself, ms
 ## Charts
 
 charts = Charts
-chart-note = An engine keeps its colour and its marker in every chart and every week; profiles of one engine differ in their markers, and where only one engine is drawn, in their colours too.
+chart-note = An engine keeps its colour and its marker in every chart and every week. Its first profile is drawn filled and in whole lines, further ones hollow and dashed. Everything that is not an engine is a shade or a pattern.
 chart-data = The data of this chart
 chart-empty = No chart: there are no values to draw.
+axis-log = { $title } (log scale)
+chart-mean = { $title }, mean
 chart-throughput = { $arrival ->
-    [closed] Output tokens per second over requests in flight, one line per run
-    [constant] Output tokens per second over evenly spaced requests a second, one line per run
-    [poisson] Output tokens per second over Poisson requests a second, one line per run
-   *[rate] Output tokens per second over requests a second, one line per run
+    [closed] Output tokens per second over requests in flight
+    [constant] Output tokens per second over evenly spaced requests a second
+    [poisson] Output tokens per second over Poisson requests a second
+    [trace] Output tokens per second over requests a second in the recorded rhythm
+   *[rate] Output tokens per second over requests a second
   }
 chart-throughput-desc = { $arrival ->
-    [closed] { $n } runs. Horizontal: requests in flight (closed loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
-   *[rate] { $n } runs. Horizontal: requests a second asked for (open loop). Vertical: output tokens per second, from zero. Invalid levels are left out. The values are in the data table below.
+    [closed] Runs: { $n }, one line per launched spec. Horizontal: requests in flight (closed loop). Vertical: output tokens per second, from zero, the mean of the launches. A bar is the 95 % interval over launches; one launch has none. Marks at one load are drawn side by side. Invalid levels are left out.
+   *[rate] Runs: { $n }, one line per launched spec. Horizontal: requests a second asked for (open loop). Vertical: output tokens per second, from zero, the mean of the launches. A bar is the 95 % interval over launches; one launch has none. Marks at one load are drawn side by side. Invalid levels are left out.
   }
 chart-throughput-x = { $arrival ->
     [closed] requests in flight
     [constant] asked, req/s, evenly spaced
     [poisson] asked, req/s, Poisson
+    [trace] asked, req/s, recorded rhythm
    *[rate] asked, req/s
   }
 chart-throughput-y = output, tok/s
-chart-preparation = Preparation in seconds, stacked by phase, one bar per run
-chart-preparation-desc = { $n } runs. Horizontal: seconds from zero. Phases: build, start, first request. A run without a build step has no build part.
+chart-share-y = share of requests
+chart-panels = { $n } of { $all } loads have a panel; the table has all.
+chart-preparation = What the preparation of each launch consists of
+chart-preparation-desc = Launches: { $n }, one bar each. Horizontal: seconds from zero, parts one after the other; the number at the end is their sum. Parts of the start are as the engine tells them; where it tells nothing, or parts that contain each other, the start is one piece. An engine without a build step has no build part. Beside each run_id: where its weights were read from.
 chart-preparation-x = seconds
+chart-launch = { $run }, weights from { $cache }
+part-build = build
+part-download = download
+part-load = load the weights
+part-compile = compile
+part-warm-up = warm up, record graphs
+part-start = start, not told apart
+part-first = first token
+part-all = Together, s
+part-seconds = { $part }, s
+part-not-told = not told by the engine
+part-not-fetched = nothing was fetched
+chart-engine = How full each engine was
+chart-engine-desc = Runs: { $n }, the first launch of each spec. Horizontal: time, level after level, each as wide as the others; its load and how long it took are above it. Upper plot: requests, a whole line for those in work, a dotted one for those that waited. Lower plot: share of the KV cache in use. As the engine's own counters say, looked at once a second; a point that stands for several looks is their largest value.
+chart-engine-x = time within each level
+chart-level = { $load } · { $took }
+chart-running = requests in work
+chart-waiting = requests that waited
+chart-kv = KV cache in use
+chart-no-kv = KV cache in use: not exposed by this engine
+chart-no-requests = requests in work and waiting: not exposed by this engine
+chart-not-exposed = not exposed
+chart-most-running = Most in work
+chart-most-waiting = Most waiting
+chart-most-kv = Most of the KV cache
+chart-points = Points
+chart-quality = Differences of quality, with their intervals
+chart-quality-desc = Comparisons: { $n }, grouped by task. Horizontal: second run minus first in points of 100, on the same items; the bar is the 95 % interval, colour and marker are the second run's engine. A dashed line is the stated margin: a loss beyond it would lie left of it. Repeats of one spec, and tasks in bits per byte, stand in the table of comparisons only.
+chart-quality-x = difference, points
+chart-margin = margin { $margin }
+chart-minus = { $second } − { $first }
+chart-task = Task
+chart-difference = Difference, points
+chart-interval = 95 % interval, points
+chart-margin-title = Margin, points
+path-drawing = The path of { $workload }
+path-drawing-desc = Questions from top to bottom: { $n }. A box with a bar on its left is a gate; a dashed one is open. Beside each arrow: the answer, and its number where there is one. The table holds the same with the evidence.
+path-drawing-question = { $n }. { $question }
+path-drawing-asked = { $asked }, { $source }
+path-drawing-answer = { $answer }: { $value }
+path-drawing-closed = { $answer }: { $reason }. This branch is closed.
+path-drawing-turned = { $answer }, but that branch is closed; the path takes the other one
+path-drawing-either = { $answer }; every answer leads the same way
+path-drawing-then = if yes
+path-drawing-otherwise = if no
+path-drawing-not_applicable = if the question does not arise
 chart-ttft = { $arrival ->
-    [closed] Time to first token, closed loop: p50, p90 and p99 per run and load
-    [constant] Time to first token, evenly spaced requests: p50, p90 and p99 per run and load
-    [poisson] Time to first token, Poisson requests: p50, p90 and p99 per run and load
-   *[rate] Time to first token, open loop: p50, p90 and p99 per run and load
+    [closed] How TTFT is distributed, closed loop
+    [constant] How TTFT is distributed, evenly spaced requests
+    [poisson] How TTFT is distributed, Poisson requests
+    [trace] How TTFT is distributed, recorded rhythm
+   *[rate] How TTFT is distributed, open loop
   }
-chart-ttft-desc = { $n } rows. Horizontal: milliseconds from zero, counted from the actual send. A large marker is p50, a hollow dot p90, a bar p99. Quantiles inside one launch, not an interval. Invalid levels are left out.
+chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
 chart-ttft-x = TTFT, ms
-chart-at-load = { $label }, { $load }
-phase-build = build
-phase-startup = start
-phase-first = first request
+chart-tpot = { $arrival ->
+    [closed] How TPOT is distributed, closed loop
+    [constant] How TPOT is distributed, evenly spaced requests
+    [poisson] How TPOT is distributed, Poisson requests
+    [trace] How TPOT is distributed, recorded rhythm
+   *[rate] How TPOT is distributed, open loop
+  }
+chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-tpot-x = TPOT, ms
 
 ## Side by side
 
@@ -1423,7 +1486,7 @@ why-not-itself = it is the column the others are set against
 why-not-not-needed = this workload does not need it
 why-not-stated-not-applicable = the team states that the question does not arise
 next-state = the team states { $fact } in its facts file.
-next-count = count { $fact } in the request log, over more requests where it is undecided, and write it into the facts file.
+next-count = count { $fact } in the request log, in a longer one where it is undecided, and give OUT.yaml as further facts: lab traffic LOG --tokenizer T --facts OUT.yaml
 next-run = measure { $engine } under this workload and at this load: lab run PLAN
 next-runs = launch { $engine } more often, so that the interval narrows: repeats in the plan, then lab run PLAN
 next-items = answer a larger suite; how many items that takes: lab quality power
@@ -1515,5 +1578,296 @@ decided-stays = { $workload }: the path still leads { $end }; what it rests on c
 decided-gone = { $workload }: this edition has no path of it any more.
 closed-by = { $reason }: { $value } (asked: { $asked })
 weekly-not-published = { $engine } (no published cell)
+## The shape of a team's own traffic
+
+traffic-title = The shape of the traffic
+traffic-kind-openai = Request bodies in the form of OpenAI's API: { $requests } requests in { $records } records.
+traffic-kind-sharegpt = ShareGPT: { $conversations } conversations in { $records } records. Each answer counts as one request with everything before it as its prompt: { $requests } requests.
+traffic-kind-mooncake = A Mooncake trace: { $requests } requests in { $records } records.
+traffic-bad = Left out: { $n } records, { $why } (first in line { $lines }).
+traffic-bad-not-json = not JSON
+traffic-bad-not-utf-8 = not UTF-8
+traffic-bad-too-long = longer than 64 MiB
+traffic-bad-array-broken = the array is broken here, and nothing behind it was read
+traffic-bad-not-an-object = not an object
+traffic-bad-no-request = no request of this kind in it
+traffic-bad-no-prompt = a request that asks nothing
+traffic-bad-bad-messages = messages in a form that is not known
+traffic-bad-bad-lengths = lengths or block ids that are no whole numbers, or a length of zero
+traffic-bad-other-endpoint = a request to another endpoint, for instance embeddings
+traffic-twice = { $n } lines stand in the file a second time, moment or id included. They were counted once.
+traffic-twice-more = Lines that stand twice were looked for among the first 1,048,576 different ones only.
+traffic-answers-last = In { $n } requests the last message is the assistant's. It was taken as the answer.
+traffic-failed = { $n } requests are logged as failed; they were sent, so they are counted.
+traffic-lengths = Lengths
+traffic-input = Input, { $by }
+traffic-output = Output, { $by }
+traffic-limit = Most tokens of an answer that requests ask for
+traffic-by-tokenizer = tokens, counted here without the chat template
+traffic-by-server = tokens, as the server counted them (usage)
+traffic-by-file = tokens, as the file says
+traffic-by-characters = characters, not tokens: no tokenizer was given
+traffic-not = { $what }: not measured, { $why }
+traffic-input-alone = Input
+traffic-output-alone = Output
+traffic-why-not-held = the file does not hold it.
+traffic-its-interval = Its interval
+traffic-its-hour = In flight in the fullest hour
+traffic-its-arrivals = Arrivals
+traffic-its-in-flight = In flight
+traffic-quantiles = { $what }: { $n } requests, mean { $mean }, least { $least }, p10 { $p10 }, p25 { $p25 }, p50 { $p50 }, p75 { $p75 }, p90 { $p90 }, p99 { $p99 }, most { $most }
+traffic-prefixes = Shared prefixes
+traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file begins with.
+traffic-prefix-characters = Compared character by character, which is not the share of tokens: { $share } of { $total } input characters are a prefix that an earlier request of the file begins with.
+traffic-prefix-blocks = Compared by whole blocks of { $block } tokens: { $share } of { $total } input tokens are blocks that an earlier request of the file begins with.
+traffic-interval = 95 % interval over consecutive parts of the file: { $low } to { $high }.
+traffic-interval-blocks = 95 % interval over consecutive parts of the file: { $low } to { $high }. Its upper end counts what a part of a block may hold beside.
+traffic-block-open = The lengths fit several sizes of a block; { $block } tokens were taken. --block-size says it.
+traffic-whole = { $n } requests have a prompt that an earlier one begins with as a whole.
+traffic-within = By how long ago the prefix was used last: { $parts }.
+traffic-ago = at most { $span } ago
+traffic-ago-requests = at most { $n } requests ago
+traffic-ago-ever = ever
+traffic-ago-share = { $when } { $share }
+traffic-windows = In { $n } windows of { $span }: smallest { $low }, median { $middle }, largest { $high }.
+traffic-horizon = The memory was full: a prefix that came back after more than { $n } other tokens or characters was counted as new.
+traffic-cached = The server itself took { $share } of the prompt tokens from its cache (usage, cached_tokens).
+traffic-time = Moments
+traffic-arrivals = { $rate } requests a second over { $span }; the gaps have a coefficient of variation of { $cv } (1 where arrivals know nothing of each other).
+traffic-peak = The fullest window of { $span } has { $ratio } times the arrivals of a mean one.
+traffic-dispersion = Index of dispersion, variance over mean of the arrivals in a window: { $parts }.
+traffic-dispersion-part = { $span }: { $index }
+traffic-ties = { $n } gaps are zero; the smallest other one is { $step }. Nothing finer can be seen.
+traffic-moments-more = Only the first { $n } moments were kept.
+traffic-in-flight = In flight, from recorded moments and durations: { $mean } on average, { $peak } at the most.
+traffic-hour = In the fullest hour: { $mean } on average, 95 % interval over its twelve parts { $low } to { $high }.
+traffic-hour-only = The file covers { $span }: a fuller hour outside of it cannot be seen.
+traffic-clock-missing = { $n } records have no moment.
+traffic-clock-broken = { $n } records have a moment that cannot be read.
+traffic-clock-back = The clock goes back { $n } times, by at most { $span }: prefixes follow the order of the file, gaps the order of time.
+traffic-clock-no-unit = { $n } records have a duration whose unit nothing says; it was not used.
+traffic-use = What requests use
+traffic-turns = Later turns of a conversation: { $share } of the requests. Messages of the user in one: p50 { $p50 }, p90 { $p90 }, most { $most }.
+traffic-structured = Answers that have to fit: a JSON schema { $schema }, any JSON { $json }, a regex, choice or grammar { $other }.
+traffic-tools = Tools offered { $offers } (median { $middle } tools), called or answering { $uses }.
+traffic-stream = Streaming { $share }; not said { $silent }.
+traffic-models = Model names: { $n }; the most frequent one in { $most } of the requests. Names are counted and not kept.
+traffic-models-more = Model names: more than { $n }; the most frequent one in { $most } of the requests. Names are counted and not kept.
+traffic-models-mixed = One tokenizer counted the requests of several models: lengths hold for the model it belongs to.
+traffic-adapters = Adapters (LoRA): { $n }, in { $share } of the requests.
+traffic-media = Pictures, sound or files in { $share } of the requests: their tokens are in no count made here.
+traffic-several = { $n } bodies hold several prompts; each counts as one request.
+traffic-token-ids = { $n } prompts are token ids already.
+traffic-settings = Sampling, share of requests that set it (p10, p50, p90): { $parts }
+traffic-setting = { $name } { $share } ({ $quantiles })
+traffic-answers = What the traffic answers of the decision
+traffic-answer = { $fact }: { $value }, measured from traffic in { $n } requests over { $window }
+traffic-open = { $fact }: not answered, { $why }
+traffic-window-none = a time that the file does not say
+traffic-days = { $n } days
+traffic-why-characters = it was counted in characters, and the question asks for tokens; give the tokenizer of the model.
+traffic-why-few-requests = fewer than { $n } requests give no interval.
+traffic-why-no-prompts = no prompt could be compared.
+traffic-why-no-blocks = no block ids, or none of a known size; --block-size says it.
+traffic-why-no-bodies = this kind of file does not show what requests use of the API.
+traffic-why-few-bodies = none of so few requests uses it, which is not yet a no.
+traffic-why-no-moments = the file does not say when its requests came.
+traffic-why-unit-open = moments count from anywhere and nothing says in which unit; --time-unit says it.
+traffic-why-few-moments = too few requests have a moment: at least 20 of them and 99 % of all.
+traffic-why-no-durations = the file does not say how long its requests took, in a unit that it names.
+traffic-why-few-durations = fewer than 99 % of the requests have a duration.
+traffic-why-no-span = all requests have the same moment.
+traffic-why-no-hour = the file is shorter than an hour, so no hour can be called the fullest.
+traffic-why-other-unit = the decision asks for it in another unit than the lab counts.
+traffic-why-not-counted = the lab does not count this fact.
+traffic-written = Workload: { $path } and { $shape }, { $n } requests, { $every ->
+    [true] all of the file
+   *[false] drawn from the file in runs of { $run }
+  }. Its shared prefixes are { $share } of the input.
+traffic-left-out = { $n } of the requests that were drawn are left out of it: one of their lengths is not known.
+traffic-next = Next: { $command }
+traffic-facts-written = Facts: { $path }
+path-measured = measured from traffic, { $on }
+path-window = over { $span }
+path-counted-blocks = in whole blocks; the interval reaches up to what a part of one may hold
+path-horizon = repeats more than { $n } tokens apart counted as new
+path-overruled-declared = { $by } stated { $value } on { $on }; not used
+path-overruled-traffic = measured from traffic on { $on }: { $value }; not used
+path-answered-declared = here the team states it
+path-answered-traffic = here the team's own traffic shows it
+## Notebooks: fixing the columns, runs side by side, pages of an edition
+
+desk-file = Name in a plan
+desk-key = Name in a plan
+desk-version = Version
+desk-line = Line
+desk-field = Field
+desk-asked = What is asked
+desk-why = Why
+desk-open = What is still open
+desk-questions = { $file } still asks { $n ->
+    [one] one question
+   *[other] { $n } questions
+  }. Nothing runs before it is answered.
+desk-refused = { $file } is refused:
+desk-plan = { $file } is a plan of { $runs ->
+    [one] one launch
+   *[other] { $runs } launches
+  }, { $launches } of each run.
+desk-no-plan = There is no plan yet: answer the questions and refusals above first.
+desk-one-run = nothing: there is one run
+desk-match = { $table }, match { $match }. What varies: { $varies }
+desk-launch = Launch
+desk-conditions = Every condition, and what becomes of it on each engine
+desk-source = Source
+desk-no-problem = Nothing on this machine stands in the way of running it here.
+desk-problems = What stands in the way on this machine
+desk-number = No.
+desk-problem = What
+desk-next = Next
+desk-rules = The rules of the match, field by field
+desk-role = Role
+desk-role-equal = has to be equal
+desk-role-varied = may be the one thing that varies
+desk-role-ignored = not looked at
+desk-preflight = What is asked of the running engine before any number counts
+desk-apart = These runs may not stand side by side, so nothing is drawn side by side. Make what is named first equal, measure again, or pick other runs; one run alone can be walked back to its records all the same.
+desk-nothing-drawn = There is no value to draw.
+desk-use = Choose the metric and the load under the chart; click a name in the legend to see it alone, and hold Shift to add another; rest on a dot for its run_id.
+desk-plot-values = Any metric over the load, with intervals over launches
+desk-plot-requests = Each request, and the share that took no longer
+desk-plot-quality = Score of each task, with the interval over its items
+desk-sent = sent, s from the start of the load
+desk-share = share of requests
+desk-score = score, with 1.96 standard errors
+desk-invalid = the level is invalid: the load was not sent as planned
+desk-number-at = Number
+desk-what = What
+desk-value = Value
+desk-again = Computed again from the records
+desk-formula = Formula
+desk-from = Fields of the records
+desk-differs = Others use the name for
+desk-records = Raw records, private
+desk-whole = Manifest
+desk-whole-yes = every file of the bundle is as it was sealed
+desk-walk = { $run }: from one number to its records
+desk-edition = The runs of this edition
+desk-comparable = { $n ->
+    [one] This run may stand beside others: nothing stands against it.
+   *[other] These { $n } runs may stand side by side: they are one match.
+  }
+desk-reasons = Reasons, in the order in which to fix them
+desk-about = About
+desk-all-runs = all
+
+## What the texts claim, as hypotheses
+
+hypotheses = What the texts claim, and what was measured here
+hypotheses-note = The primer and the article make claims. Here they are hypotheses: one thing varies, one metric is read, and a smallest effect was stated before. A figure of the text is printed beside the measurement and decides nothing. Only real-gpu runs with an interval over launches get a verdict; all others are observations. Nothing here sorts engines.
+hypotheses-more = Claims of the texts that these runs do not test: { $n }. lab hypotheses lists them.
+hypotheses-caption = Claimed, measured here, condition
+hypotheses-list-caption = Claims of the texts
+hypotheses-claim = Claimed
+hypotheses-condition = Condition
+hypotheses-varied = What varies
+hypotheses-metric = Metric, and the smallest effect that counts
+hypotheses-measured = Measured here
+hypotheses-verdict = Verdict
+hypotheses-source = { $text ->
+    [primer] primer, chapter 10
+   *[article] article of the verification lab
+  }, line { $line }
+hypotheses-figure = the text’s figure: { $low } to { $high } %
+hypotheses-from-to = { $field }: { $before } → { $after }
+hypotheses-levels = { $field }: { $before } → { $after } in flight
+hypotheses-nothing = nothing: every request asks for a schema
+hypotheses-load = load
+hypotheses-expected = { $metric } { $expected ->
+    [rises] rises
+    [falls] falls
+    [stays] stays the same
+   *[never] is 0
+  }; what counts: { $counts } { $unit ->
+    [percent] %
+    [points] points
+   *[answers] answer
+  }
+hypotheses-expected-plain = { $metric } { $expected ->
+    [rises] rises
+    [falls] falls
+    [stays] stays the same
+   *[never] is 0
+  }
+hypotheses-at = at { $load } in flight
+hypotheses-on = { $engine }, { $model }
+hypotheses-on-two = { $engine } against { $against }, { $model }
+hypotheses-change = { $before } → { $after }: { $effect }
+hypotheses-effect-percent = { $value } %
+hypotheses-effect-points = { $value } points, task { $task }
+hypotheses-effect-answers = { $broken } of { $items } finished answers break their schema
+hypotheses-interval = interval [{ $low }, { $high }], { $launches ->
+    [one] 1 launch each
+   *[other] { $launches } launches each
+  }
+hypotheses-interval-items = interval over { $items } items [{ $low }, { $high }]
+hypotheses-no-interval = no interval: one launch each
+hypothesis-metric-output_tok_per_s = output, tok/s
+hypothesis-metric-ttft_p50_s = TTFT p50, s
+hypothesis-metric-tpot_p50_s = TPOT p50, s
+hypothesis-metric-chunk_gap_p99_s = chunk gap p99, s
+hypothesis-metric-preparation_s = preparation in all, s
+hypothesis-metric-quality_loss = loss of quality, points
+hypothesis-metric-schema_broken = answers that break their schema
+hypothesis-verdict-holds = holds here
+hypothesis-verdict-does-not-hold = does not hold here
+hypothesis-verdict-undecided = undecided: the interval does not say so
+hypothesis-verdict-undecided-launch = undecided: one launch has no interval
+hypothesis-verdict-observation = observation, no verdict
+hypothesis-verdict-not-measured = not measured here
+hypothesis-verdict-untestable = not tested by any run
+hypothesis-lacks-no-pair = no two runs of one match differ in this alone
+hypothesis-lacks-condition = runs differ in it, but not under the condition of the claim
+hypothesis-lacks-not-comparable = runs differ in it, but may not stand side by side
+hypothesis-lacks-no-level = no valid level at such a load in all of them
+hypothesis-lacks-no-value = the metric has no value in all of them
+hypothesis-untestable-no-switch = no engine has a switch that takes it away, so nothing can vary
+hypothesis-untestable-not-of-an-engine = it speaks of projects and readers, not of what an engine does under load
+hypothesis-untestable-preflight = one client asks every engine here; what differs stands in the checks of each evidence card
+
+claim-prefix-sharing = Requests that share a prefix share its KV cache exactly, across batches and time.
+claim-prefix-sharing-where = At least half of the input tokens are a shared prefix.
+claim-prefix-sharing-costs-nothing = Sharing prefixes comes free with the block table.
+claim-prefix-sharing-costs-nothing-where = Next to nothing is shared, so that only the cost can show.
+claim-chunked-prefill = Chunked prefill mixes prefill and decode in one step, so that the boundary between them is no dead time.
+claim-chunked-prefill-where = Prompts of at least 1,024 tokens, at least 4 requests in flight.
+claim-batching = Continuous batching fills idle time: output grows with the requests in flight.
+claim-batching-where = From the lowest rung of the ladder to the highest, at least 4 in flight.
+claim-speculative-decoding = Speculative decoding breaks the dependency of each token on the one before.
+claim-speculative-decoding-where = Few requests in flight (at most 4), so that the GPU has time to spare.
+claim-kernel-fusion = Fused neighbouring kernels take time off every token.
+claim-kernel-fusion-where = One engine, compiled at start or not.
+claim-launch-overhead = Launching a kernel costs 5–10 μs, thousands of times a token.
+claim-launch-overhead-where = Few requests in flight (at most 4); recorded graphs take the launches away.
+claim-compiling-costs-start = Compiling is a tax that has to be paid before serving.
+claim-compiling-costs-start-where = One engine, compiled at start or not, from the same caches.
+claim-build-costs-preparation = The build pipeline is a tax that most teams underestimate: a compile for each model, GPU and batch regime.
+claim-build-costs-preparation-where = TensorRT-LLM served without a build, and built first (releases up to 1.2).
+claim-build-pays-in-throughput = A built engine of TensorRT-LLM gives more throughput than vLLM on the same hardware.
+claim-build-pays-in-throughput-where = NVIDIA only, an engine file of its own for this model and GPU.
+claim-radix-cache-for-agents = SGLang’s radix cache gives a multiple of vLLM’s throughput for agents.
+claim-radix-cache-for-agents-where = A long shared system prompt and short, varying ends; prefix caching on in both.
+claim-schema-is-kept = A schema enforced on the logits guarantees that the output passes validation.
+claim-schema-is-kept-where = Every request asks for a strict JSON schema; answers cut at the length limit are not counted.
+claim-quality-follows-quantization = Where quality falls, it is to be read as a difference of quantization or path, not of the engine.
+claim-quality-follows-quantization-where = One engine and the same weights; only the format of the KV cache differs.
+claim-cold-start = A cold start is a cost of its own that the decision has to look at.
+claim-cold-start-where = The same launch from empty caches and from warm ones.
+claim-no-batching-on-atlas = Atlas has no continuous batching, so many resident users gain little.
+claim-no-batching-on-atlas-where = Atlas, from the lowest rung to the highest, at least 4 in flight. Its current source says otherwise (November 2026).
+claim-paged-memory = PagedAttention brings fragmentation from 60–80 % down to single digits and roughly doubles the batch that fits.
+claim-new-models-land-soon = New model architectures land soon, thanks to a broad community.
+claim-one-api = All engines speak OpenAI-style HTTP, so a router can move traffic without changing client code.
+claim-batch-of-one = “Tokens a second for Llama-2-7B at batch 1” answers a question that no production workload asks.
 support-read = { $source }, read { $month }
 weekly-fixed-instrument = The runs of this match check the instrument: no engine stands beside another, so no columns were fixed.

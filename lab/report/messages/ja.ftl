@@ -61,6 +61,7 @@ value-workload = { $name }：{ $what }
 value-input = 入力 { $input } トークン（{ $shared }）
 value-output = 出力 { $output } トークン（{ $exact ->
     [true] 固定長
+    [each] 上限。応答ごとに、その行の長さどおり
    *[false] 上限
   }）
 value-duration = 1 段あたり最長 { $s } 秒
@@ -71,6 +72,7 @@ shared-groups = うち共有プレフィックス { $shared }、{ $groups } グ�
 content-words = シードで決まる語の並び
 content-structured-output = JSON スキーマ付きの質問（入力の長さは質問による）
 content-own-traffic = チーム自身のメッセージ（入力の長さはメッセージによる）
+content-trace = 記録したトラフィックの形（長さと共通の書き出し）に合わせた語の並び
 slo-ttft = TTFT ≤ { $ms } ms
 slo-tpot = TPOT ≤ { $ms } ms
 slo-e2e = 応答全体 ≤ { $ms } ms
@@ -78,12 +80,14 @@ load = { $arrival ->
     [closed] 同時実行 { $ladder }
     [constant] { $ladder } req/s・等間隔
     [poisson] { $ladder } req/s・ポアソン到着
+    [trace] { $ladder } req/s・記録どおりの間隔の比
    *[rate] { $ladder } req/s
   }
 load-kind = { $arrival ->
     [closed] 同時実行
     [constant] req/s・等間隔
     [poisson] req/s・ポアソン
+    [trace] req/s・記録の再生
    *[rate] req/s
   }
 load-title = 負荷
@@ -134,6 +138,7 @@ check-model-open-digest = { $series }。ただし、重みのダイジェスト�
 check-model-open-served = { $series }。ただし、成功したリクエストのない実行があります。
 check-workload-yes = workload は同じで（{ load }、出力 { $output } トークン）、成功した応答はすべて指定どおりの長さです。
 check-workload-yes-free = workload は同じです（{ load }、出力は最大 { $output } トークン）。固定長は指定していません。
+check-workload-yes-each = workload は同じで（{ load }、出力は最大 { $output } トークン）、成功した応答はそれぞれの行の長さどおりです。
 check-workload-no = 次の項目が異なります：{ $fields }。
 check-workload-open-length = workload は同じですが、指定した { $output } トークンに対し、成功した応答は { $lengths } トークンでした。
 check-workload-open-measured = workload は同じですが、有効な計測で成功した応答のない段がある実行が含まれます。
@@ -510,41 +515,99 @@ server-late = サーバ自身の遅れ、ms
 ## 図
 
 charts = 図
-chart-note = 同じエンジンは、どの図でも、どの週でも同じ色と同じ印です。1 つのエンジンの起動プロファイルは印で区別し、そのエンジンだけの図では色も変えます。
+chart-note = 同じエンジンは、どの図でも、どの週でも同じ色と同じ印です。最初の起動プロファイルは塗りつぶした印と実線、2 つ目以降は白抜きの印と破線で描きます。エンジン以外のものは濃淡か模様で描きます。
 chart-data = この図のデータ
 chart-empty = 描く値がないため、図はありません。
+axis-log = { $title }（対数目盛）
+chart-mean = { $title }、平均
 chart-throughput = { $arrival ->
-    [closed] 同時実行数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-    [constant] 等間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-    [poisson] ポアソン到着で送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
-   *[rate] 送るリクエスト数に対する 1 秒あたりの出力トークン数（1 実行 1 本）
+    [closed] 同時実行数に対する 1 秒あたりの出力トークン数
+    [constant] 等間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数
+    [poisson] ポアソン到着で送るリクエスト数に対する 1 秒あたりの出力トークン数
+    [trace] 記録の間隔で送るリクエスト数に対する 1 秒あたりの出力トークン数
+   *[rate] 送るリクエスト数に対する 1 秒あたりの出力トークン数
   }
 chart-throughput-desc = { $arrival ->
-    [closed] 実行は { $n } 件です。横軸は同時実行数（クローズドループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。無効な段は含みません。値は下のデータ表にあります。
-   *[rate] 実行は { $n } 件です。横軸は 1 秒あたりに送る予定のリクエスト数（オープンループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まります。無効な段は含みません。値は下のデータ表にあります。
+    [closed] 実行は { $n } 件で、起動条件ごとに 1 本の線です。横軸は同時実行数（クローズドループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まり、起動の平均を示します。縦棒は起動間の 95 % 区間です。起動が 1 回だけのものに区間はありません。同じ負荷の印は横に少しずらして描きます。無効な段は含みません。
+   *[rate] 実行は { $n } 件で、起動条件ごとに 1 本の線です。横軸は 1 秒あたりに送る予定のリクエスト数（オープンループ）、縦軸は 1 秒あたりの出力トークン数で、0 から始まり、起動の平均を示します。縦棒は起動間の 95 % 区間です。起動が 1 回だけのものに区間はありません。同じ負荷の印は横に少しずらして描きます。無効な段は含みません。
   }
 chart-throughput-x = { $arrival ->
     [closed] 同時実行数
     [constant] 送る予定、req/s・等間隔
     [poisson] 送る予定、req/s・ポアソン到着
+    [trace] 送る予定、req/s・記録の再生
    *[rate] 送る予定、req/s
   }
 chart-throughput-y = 出力、tok/s
-chart-preparation = 準備時間の内訳（秒、1 実行 1 本）
-chart-preparation-desc = 実行は { $n } 件です。横軸は秒で、0 から始まります。内訳はビルド、起動、最初のリクエストです。ビルド工程のない実行にはビルドの部分がありません。
+chart-share-y = リクエストの割合
+chart-panels = { $all } 段の負荷のうち { $n } 段を描いています。表には全段があります。
+chart-preparation = 起動ごとの準備時間の内訳
+chart-preparation-desc = 起動は { $n } 回で、1 回 1 本です。横軸は 0 からの秒数で、内訳を順に並べ、末尾に合計を書いています。起動の内訳はエンジン自身の報告です。報告がないとき、または内訳どうしが重なるときは、起動を 1 つにまとめて描きます。ビルド工程のないエンジンにビルドの部分はありません。run_id の横は、重みの読み込み元です。
 chart-preparation-x = 秒
+chart-launch = { $run }、重みの読み込み元：{ $cache }
+part-build = ビルド
+part-download = ダウンロード
+part-load = 重みの読み込み
+part-compile = コンパイル
+part-warm-up = ウォームアップ、グラフの記録
+part-start = 起動（内訳なし）
+part-first = 最初のトークン
+part-all = 合計、秒
+part-seconds = { $part }、秒
+part-not-told = エンジンの報告なし
+part-not-fetched = 取得なし
+chart-engine = エンジンの混み具合の推移
+chart-engine-desc = 起動条件ごとに最初の起動を描き、実行は { $n } 件です。横軸は時間で、負荷の段を同じ幅で順に並べ、段の負荷とかかった時間を上に書いています。上の枠はリクエスト数で、実線が処理中、点線が待機中です。下の枠は KV キャッシュの使用率です。値はエンジン自身のカウンタを 1 秒ごとに読んだもので、複数回分を 1 点にまとめたところは最大値です。
+chart-engine-x = 各段の中の時間
+chart-level = { $load } · { $took }
+chart-running = 処理中のリクエスト
+chart-waiting = 待機中のリクエスト
+chart-kv = KV キャッシュの使用率
+chart-no-kv = KV キャッシュの使用率：このエンジンは公開していません
+chart-no-requests = 処理中と待機中のリクエスト：このエンジンは公開していません
+chart-not-exposed = 公開なし
+chart-most-running = 処理中の最大
+chart-most-waiting = 待機中の最大
+chart-most-kv = KV 使用率の最大
+chart-points = 点の数
+chart-quality = 品質の差と区間
+chart-quality-desc = 比較は { $n } 件で、タスクごとに並べています。横軸は同じ問題での「後の実行 − 先の実行」で、単位は 100 点満点のポイントです。横棒は 95 % 区間、色と印は後の実行のエンジンです。破線は決めておいた許容幅で、それを超える低下は破線の左に出ます。同じ起動条件の繰り返しと、単位が bits per byte のタスクは、比較の表だけに載せています。
+chart-quality-x = 差、ポイント
+chart-margin = 許容幅 { $margin }
+chart-minus = { $second } − { $first }
+chart-task = タスク
+chart-difference = 差、ポイント
+chart-interval = 95 % 区間、ポイント
+chart-margin-title = 許容幅、ポイント
+path-drawing = { $workload } の道筋
+path-drawing-desc = 上から下へ { $n } 個の質問です。左に太い線のある箱はゲート、破線の箱は未確定です。矢印の横は答えで、数値があれば添えています。根拠も含めた同じ内容が下の表にあります。
+path-drawing-question = { $n }. { $question }
+path-drawing-asked = { $asked }、{ $source }
+path-drawing-answer = { $answer }：{ $value }
+path-drawing-closed = { $answer }：{ $reason }。この枝は閉じています。
+path-drawing-turned = { $answer }。ただしその枝は閉じているため、もう一方へ進みます
+path-drawing-either = { $answer }。どの答えでも行き先は同じです
+path-drawing-then = はいの場合
+path-drawing-otherwise = いいえの場合
+path-drawing-not_applicable = 質問が当てはまらない場合
 chart-ttft = { $arrival ->
-    [closed] TTFT の p50、p90、p99（クローズドループ、実行と負荷ごと）
-    [constant] TTFT の p50、p90、p99（等間隔の到着、実行と負荷ごと）
-    [poisson] TTFT の p50、p90、p99（ポアソン到着、実行と負荷ごと）
-   *[rate] TTFT の p50、p90、p99（オープンループ、実行と負荷ごと）
+    [closed] TTFT の分布（クローズドループ）
+    [constant] TTFT の分布（等間隔の到着）
+    [poisson] TTFT の分布（ポアソン到着）
+    [trace] TTFT の分布（記録の再生）
+   *[rate] TTFT の分布（オープンループ）
   }
-chart-ttft-desc = 行は { $n } 本です。横軸は実際の送信から数えたミリ秒で、0 から始まります。大きな印が p50、白抜きの丸が p90、縦棒が p99 です。1 回の起動の中の分位数で、区間ではありません。無効な段は含みません。
+chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
 chart-ttft-x = TTFT、ms
-chart-at-load = { $label }、{ $load }
-phase-build = ビルド
-phase-startup = 起動
-phase-first = 最初のリクエスト
+chart-tpot = { $arrival ->
+    [closed] TPOT の分布（クローズドループ）
+    [constant] TPOT の分布（等間隔の到着）
+    [poisson] TPOT の分布（ポアソン到着）
+    [trace] TPOT の分布（記録の再生）
+   *[rate] TPOT の分布（オープンループ）
+  }
+chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-tpot-x = TPOT、ms
 
 ## 並べられるか
 
@@ -1391,7 +1454,7 @@ why-not-itself = ほかの列を比べる相手そのものです
 why-not-not-needed = この workload には必要ありません
 why-not-stated-not-applicable = 問いは当てはまらないと、チームが述べています
 next-state = チームが { $fact } を事実ファイルに書きます。
-next-count = { $fact } をリクエストのログで集計し（未確定なら、より多くのリクエストで）、事実ファイルに書きます。
+next-count = { $fact } をリクエストのログで集計し（未確定なら、より長いログで）、OUT.yaml を事実ファイルに加えます：lab traffic LOG --tokenizer T --facts OUT.yaml
 next-run = この workload とこの負荷で { $engine } を計測します：lab run PLAN
 next-runs = 区間が狭くなるよう、{ $engine } の起動を重ねます（計画の repeats）：lab run PLAN
 next-items = より大きなスイートに答えさせます。必要な問題数：lab quality power
@@ -1480,5 +1543,287 @@ decided-stays = { $workload }：道筋は引き続き { $end }。その根拠が
 decided-gone = { $workload }：この版には道筋がなくなりました。
 closed-by = { $reason }。{ $value }（条件は { $asked }）
 weekly-not-published = { $engine }（公開したセルなし）
+## チーム自身のトラフィックの形
+
+traffic-title = トラフィックの形
+traffic-kind-openai = OpenAI API 形式のリクエスト本文：{ $records } 件の記録に { $requests } リクエスト。
+traffic-kind-sharegpt = ShareGPT：{ $records } 件の記録に { $conversations } 会話。応答 1 つを、それより前のすべてをプロンプトとする 1 リクエストと数えます：{ $requests } リクエスト。
+traffic-kind-mooncake = Mooncake トレース：{ $records } 件の記録に { $requests } リクエスト。
+traffic-bad = 数えなかった記録：{ $n } 件、{ $why }（最初は { $lines } 行目）。
+traffic-bad-not-json = JSON ではない
+traffic-bad-not-utf-8 = UTF-8 ではない
+traffic-bad-too-long = 64 MiB を超える
+traffic-bad-array-broken = 配列がここで壊れており、以降は読んでいない
+traffic-bad-not-an-object = オブジェクトではない
+traffic-bad-no-request = この種類のリクエストが入っていない
+traffic-bad-no-prompt = 何も尋ねていないリクエスト
+traffic-bad-bad-messages = 未知の形のメッセージ
+traffic-bad-bad-lengths = 長さまたはブロック番号が整数でない、または長さが 0
+traffic-bad-other-endpoint = 埋め込みなど、別のエンドポイントへのリクエスト
+traffic-twice = { $n } 行は、時刻や番号も含めて同じ行が先にあります。1 回だけ数えました。
+traffic-twice-more = 同じ行の有無は、はじめの異なる 1,048,576 行の中でだけ調べました。
+traffic-answers-last = { $n } リクエストでは最後のメッセージがアシスタントのものです。これを応答とみなしました。
+traffic-failed = { $n } リクエストは失敗と記録されています。送られたものなので数えています。
+traffic-lengths = 長さ
+traffic-input = 入力、{ $by }
+traffic-output = 出力、{ $by }
+traffic-limit = リクエストが指定した応答の最大トークン数
+traffic-by-tokenizer = トークン数（チャットテンプレートを除き、ここで計数）
+traffic-by-server = トークン数（サーバの計数、usage）
+traffic-by-file = トークン数（ファイルの記載）
+traffic-by-characters = 文字数（トークン数ではない。トークナイザの指定なし）
+traffic-not = { $what }：未計測。{ $why }
+traffic-input-alone = 入力
+traffic-output-alone = 出力
+traffic-why-not-held = ファイルに記録がありません。
+traffic-its-interval = その区間
+traffic-its-hour = 最も混む 1 時間の同時実行数
+traffic-its-arrivals = 到着
+traffic-its-in-flight = 同時実行数
+traffic-quantiles = { $what }：{ $n } リクエスト、平均 { $mean }、最小 { $least }、p10 { $p10 }、p25 { $p25 }、p50 { $p50 }、p75 { $p75 }、p90 { $p90 }、p99 { $p99 }、最大 { $most }
+traffic-prefixes = 共有プレフィックス
+traffic-prefix-tokens = トークン単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しです。
+traffic-prefix-characters = 文字単位の比較（トークンの割合ではありません）：入力 { $total } 文字の { $share } が、ファイル内の先行リクエストと共通の書き出しです。
+traffic-prefix-blocks = { $block } トークンのブロック単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しのブロックです。
+traffic-interval = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。
+traffic-interval-blocks = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。上端には、ブロックの一部だけが共通である分を含めています。
+traffic-block-open = 長さの記録はブロックの大きさを 1 つに定めません。{ $block } トークンとしました。--block-size で指定できます。
+traffic-whole = { $n } リクエストは、プロンプト全体が先行リクエストの書き出しと同じです。
+traffic-within = プレフィックスを前回使ってからの間隔ごとの割合：{ $parts }。
+traffic-ago = { $span }以内
+traffic-ago-requests = { $n } リクエスト以内
+traffic-ago-ever = 間隔を問わず
+traffic-ago-share = { $when } { $share }
+traffic-windows = { $span }ごとの { $n } 区間では、最小 { $low }、中央値 { $middle }、最大 { $high }。
+traffic-horizon = 記憶の上限に達しました。ほかのトークンまたは文字を { $n } より多くはさんで再び現れたプレフィックスは、新しいものと数えています。
+traffic-cached = サーバ自身がキャッシュから得たのは、プロンプトのトークンの { $share } です（usage の cached_tokens）。
+traffic-time = 時刻
+traffic-arrivals = { $span }にわたり毎秒 { $rate } リクエスト。到着間隔の変動係数は { $cv }（互いに無関係な到着なら 1）。
+traffic-peak = 最も混む { $span }の到着数は、平均の { $ratio } 倍です。
+traffic-dispersion = 分散指数（区間内の到着数の分散 ÷ 平均）：{ $parts }。
+traffic-dispersion-part = { $span }：{ $index }
+traffic-ties = 間隔 0 が { $n } 回あります。それ以外で最小の間隔は { $step }で、これより細かいことはわかりません。
+traffic-moments-more = 時刻は、はじめの { $n } 件だけを使いました。
+traffic-in-flight = 同時実行数（記録された時刻と所要時間から）：平均 { $mean }、最大 { $peak }。
+traffic-hour = 最も混む 1 時間では平均 { $mean }、12 等分した部分についての 95 % 区間は { $low } ～ { $high }。
+traffic-hour-only = ファイルの記録は { $span }です。それ以外のさらに混む時間帯はわかりません。
+traffic-clock-missing = { $n } 件の記録に時刻がありません。
+traffic-clock-broken = { $n } 件の記録の時刻が読み取れません。
+traffic-clock-back = 時刻が { $n } 回戻っています（最大 { $span }）。プレフィックスはファイルの順、到着間隔は時刻の順で数えました。
+traffic-clock-no-unit = { $n } 件の記録は、所要時間の単位がわからないため使っていません。
+traffic-use = リクエストが使う機能
+traffic-turns = 会話の 2 往復目以降：リクエストの { $share }。1 リクエスト中のユーザの発言数：p50 { $p50 }、p90 { $p90 }、最大 { $most }。
+traffic-structured = 応答の形の指定：JSON スキーマ { $schema }、任意の JSON { $json }、正規表現・選択肢・文法 { $other }。
+traffic-tools = ツールの提示 { $offers }（中央値 { $middle } 個）、ツールの呼び出しまたは結果 { $uses }。
+traffic-stream = ストリーミング { $share }、指定なし { $silent }。
+traffic-models = モデル名：{ $n } 種類。最も多いものはリクエストの { $most }。名前は数えるだけで、残しません。
+traffic-models-more = モデル名：{ $n } 種類を超える。最も多いものはリクエストの { $most }。名前は数えるだけで、残しません。
+traffic-models-mixed = 複数のモデルへのリクエストを 1 つのトークナイザで数えました。長さは、そのトークナイザのモデルについてのものです。
+traffic-adapters = アダプタ（LoRA）：{ $n } 種類、リクエストの { $share }。
+traffic-media = 画像、音声またはファイルを含むリクエスト：{ $share }。そのトークンは、ここでの計数に入っていません。
+traffic-several = { $n } 件の本文には複数のプロンプトがあります。それぞれ 1 リクエストと数えました。
+traffic-token-ids = { $n } 件のプロンプトは、はじめからトークン番号です。
+traffic-settings = サンプリング（指定したリクエストの割合、かっこ内は p10、p50、p90）：{ $parts }
+traffic-setting = { $name } { $share }（{ $quantiles }）
+traffic-answers = 決定木の問いのうち、トラフィックが答えるもの
+traffic-answer = { $fact }：{ $value }、トラフィックから計測、{ $n } リクエスト、{ $window }
+traffic-open = { $fact }：答えられません。{ $why }
+traffic-window-none = 期間の記録なし
+traffic-days = { $n } 日
+traffic-why-characters = 文字数で数えましたが、問いはトークン数についてのものです。モデルのトークナイザを指定してください。
+traffic-why-few-requests = { $n } リクエスト未満では区間が出せません。
+traffic-why-no-prompts = 比べられるプロンプトがありません。
+traffic-why-no-blocks = ブロック番号がないか、ブロックの大きさがわかりません。--block-size で指定できます。
+traffic-why-no-bodies = この種類のファイルからは、リクエストが使う機能はわかりません。
+traffic-why-few-bodies = 使うリクエストはありませんが、件数が少なく「いいえ」とは言えません。
+traffic-why-no-moments = リクエストの時刻がファイルにありません。
+traffic-why-unit-open = 時刻の起点も単位もわかりません。--time-unit で単位を指定できます。
+traffic-why-few-moments = 時刻のあるリクエストが足りません（20 件以上、かつ全体の 99 % 以上）。
+traffic-why-no-durations = リクエストの所要時間が、単位のわかる形でファイルにありません。
+traffic-why-few-durations = 所要時間のあるリクエストが 99 % に足りません。
+traffic-why-no-span = すべてのリクエストの時刻が同じです。
+traffic-why-no-hour = ファイルが 1 時間より短いため、最も混む 1 時間とは言えません。
+traffic-why-other-unit = 決定木の単位が、ラボの数え方と異なります。
+traffic-why-not-counted = この事実はラボでは数えません。
+traffic-written = workload：{ $path } と { $shape }、{ $n } リクエスト（{ $every ->
+    [true] ファイルのすべて
+   *[false] ファイルから { $run } 件続きで抽出
+  }）。共有プレフィックスは入力の { $share } です。
+traffic-left-out = 抽出したうち { $n } リクエストは、長さの一方がわからないため含めていません。
+traffic-next = 次のコマンド：{ $command }
+traffic-facts-written = 事実のファイル：{ $path }
+path-measured = トラフィックから計測、{ $on }
+path-window = 期間は { $span }
+path-counted-blocks = ブロック単位の計測。区間は、ブロックの一部だけが共通である分まで含む
+path-horizon = { $n } トークンより離れた繰り返しは新しいものと計数
+path-overruled-declared = { $by } の申告（{ $on }）は { $value }。使っていません
+path-overruled-traffic = トラフィックからの計測（{ $on }）は { $value }。使っていません
+path-answered-declared = ここではチームの申告
+path-answered-traffic = ここではチーム自身のトラフィック
+## ノートブック：列を決める、実行を並べる、版のページを作る
+
+desk-file = 計画での名前
+desk-key = 計画での名前
+desk-version = 版
+desk-line = 行
+desk-field = 項目
+desk-asked = 確認する内容
+desk-why = 理由
+desk-open = まだ決まっていないこと
+desk-questions = { $file } には、まだ { $n } 件の問いが残っています。答えるまで何も実行しません。
+desk-refused = { $file } は受け付けられません：
+desk-plan = { $file } は計画として読めます。起動は全部で { $runs } 回、1 つの実行につき { $launches } 回です。
+desk-no-plan = 計画はまだありません。先に、上の問いと指摘に答えてください。
+desk-one-run = なし（実行は 1 つ）
+desk-match = { $table }、試合 { $match }。変えるもの：{ $varies }
+desk-launch = 起動
+desk-conditions = すべての条件と、各エンジンでの扱い
+desk-source = 出典
+desk-no-problem = このマシンでの実行を妨げるものはありません。
+desk-problems = このマシンでの実行を妨げるもの
+desk-number = 番号
+desk-problem = 内容
+desk-next = 次にすること
+desk-rules = 試合のルール（項目ごと）
+desk-role = 扱い
+desk-role-equal = 同じでなければならない
+desk-role-varied = 変えてよい 1 つになれる
+desk-role-ignored = 見ない
+desk-preflight = 数字を数える前に、動いているエンジンに確認すること
+desk-apart = これらの実行は横に並べられないため、並べた図は描きません。最初に挙げた項目をそろえて計測し直すか、別の実行を選んでください。1 つの実行の数字を記録までたどることは、そのままできます。
+desk-nothing-drawn = 描く値がありません。
+desk-use = 図の下で指標と負荷を選びます。凡例の名前をクリックするとそれだけが濃く残り、Shift を押しながらで追加できます。点に重ねると run_id が出ます。
+desk-plot-values = 負荷に対する各指標（起動間の区間つき）
+desk-plot-requests = 各リクエストと、それ以下で済んだ割合
+desk-plot-quality = 各タスクのスコア（設問間の区間つき）
+desk-sent = 送信時刻（負荷の開始からの秒）
+desk-share = リクエストの割合
+desk-score = スコア（標準誤差の 1.96 倍を付記）
+desk-invalid = この段階は無効：負荷を計画どおりに送れなかった
+desk-number-at = 数字
+desk-what = 内容
+desk-value = 値
+desk-again = 記録から計算し直した値
+desk-formula = 計算式
+desk-from = 使う記録の項目
+desk-differs = 同じ名前の別の使い方
+desk-records = 生の記録（非公開）
+desk-whole = マニフェスト
+desk-whole-yes = バンドルの全ファイルが封をしたときのまま
+desk-walk = { $run }：1 つの数字から記録まで
+desk-edition = この版の実行
+desk-comparable = { $n ->
+    [one] この実行は他と並べられます。妨げるものはありません。
+   *[other] これら { $n } 件の実行は横に並べられます。1 つの試合です。
+  }
+desk-reasons = 理由（直す順）
+desk-about = 対象
+desk-all-runs = すべて
+
+## テキストの主張を仮説として扱う
+
+hypotheses = テキストの主張と、ここで計測した結果
+hypotheses-note = 連載と記事にはいくつかの主張があります。ここではそれを仮説として扱います。変えるものは 1 つ、読む指標も 1 つ、意味のある最小の差は先に決めてあります。テキストの数値は計測値の横に印字するだけで、判定には使いません。判定が付くのは、起動間の区間がある real-gpu の実行だけです。それ以外は観察として示します。エンジンを並べ替えることはありません。
+hypotheses-more = これらの実行では確かめていない主張：{ $n } 件。lab hypotheses で一覧を表示します。
+hypotheses-caption = 主張・ここでの計測・条件
+hypotheses-list-caption = テキストの主張
+hypotheses-claim = 主張
+hypotheses-condition = 条件
+hypotheses-varied = 変えるもの
+hypotheses-metric = 指標と、意味のある最小の差
+hypotheses-measured = ここでの計測
+hypotheses-verdict = 判定
+hypotheses-source = { $text ->
+    [primer] 連載 第10章
+   *[article] 検証ラボの記事
+  }、{ $line } 行目
+hypotheses-figure = テキストの数値：{ $low }〜{ $high } %
+hypotheses-from-to = { $field }：{ $before } → { $after }
+hypotheses-levels = { $field }：同時実行 { $before } → { $after }
+hypotheses-nothing = なし（すべてのリクエストがスキーマを指定）
+hypotheses-load = 負荷
+hypotheses-expected = { $metric }が{ $expected ->
+    [rises] 上がる
+    [falls] 下がる
+    [stays] 変わらない
+   *[never] 0 である
+  }（意味のある最小の差：{ $counts } { $unit ->
+    [percent] %
+    [points] ポイント
+   *[answers] 件
+  }）
+hypotheses-expected-plain = { $metric }が{ $expected ->
+    [rises] 上がる
+    [falls] 下がる
+    [stays] 変わらない
+   *[never] 0 である
+  }
+hypotheses-at = 同時実行 { $load }
+hypotheses-on = { $engine }、{ $model }
+hypotheses-on-two = { $against } に対する { $engine }、{ $model }
+hypotheses-change = { $before } → { $after }：{ $effect }
+hypotheses-effect-percent = { $value } %
+hypotheses-effect-points = { $value } ポイント（タスク { $task }）
+hypotheses-effect-answers = 完了した回答 { $items } 件のうち { $broken } 件がスキーマに合わない
+hypotheses-interval = 区間 [{ $low }, { $high }]、起動は各 { $launches } 回
+hypotheses-interval-items = 設問 { $items } 件での区間 [{ $low }, { $high }]
+hypotheses-no-interval = 区間なし（起動は各 1 回）
+hypothesis-metric-output_tok_per_s = 出力（tok/s）
+hypothesis-metric-ttft_p50_s = TTFT p50（秒）
+hypothesis-metric-tpot_p50_s = TPOT p50（秒）
+hypothesis-metric-chunk_gap_p99_s = チャンク間隔 p99（秒）
+hypothesis-metric-preparation_s = 準備の合計（秒）
+hypothesis-metric-quality_loss = 品質の低下（ポイント）
+hypothesis-metric-schema_broken = スキーマに合わない回答
+hypothesis-verdict-holds = ここでは成り立つ
+hypothesis-verdict-does-not-hold = ここでは成り立たない
+hypothesis-verdict-undecided = 未決：区間からは言えない
+hypothesis-verdict-undecided-launch = 未決：起動 1 回では区間がない
+hypothesis-verdict-observation = 観察（判定なし）
+hypothesis-verdict-not-measured = ここでは計測していません
+hypothesis-verdict-untestable = どの実行でも確かめられない
+hypothesis-lacks-no-pair = これだけが違う、同じ試合の 2 つの実行がない
+hypothesis-lacks-condition = これが違う実行はあるが、主張の条件を満たしていない
+hypothesis-lacks-not-comparable = これが違う実行はあるが、横に並べられない
+hypothesis-lacks-no-level = そのような負荷の有効な段階が、そろっていない
+hypothesis-lacks-no-value = この指標の値が、そろっていない
+hypothesis-untestable-no-switch = これを外すスイッチを持つエンジンがなく、変えられない
+hypothesis-untestable-not-of-an-engine = 開発の体制や読み手についての主張で、負荷のもとでのエンジンの動きではない
+hypothesis-untestable-preflight = ここでは同じクライアントがすべてのエンジンに送る。違いは各証拠カードの確認結果にある
+
+claim-prefix-sharing = プレフィックスを共有するリクエストは、バッチと時間をまたいで、その KV をそのまま共有する。
+claim-prefix-sharing-where = 入力トークンの半分以上が共有プレフィックスであること。
+claim-prefix-sharing-costs-nothing = プレフィックス共有は、ブロックテーブルの設計から無料で得られる。
+claim-prefix-sharing-costs-nothing-where = 共有がほとんどなく、コストだけが現れること。
+claim-chunked-prefill = チャンク化 prefill は prefill と decode を同じ反復で混ぜるので、境界が死んだ時間にならない。
+claim-chunked-prefill-where = プロンプトは 1,024 トークン以上、同時実行は 4 以上。
+claim-batching = 連続バッチングが遊休時間を隠す。同時実行が増えると出力も増える。
+claim-batching-where = 同時実行の最も低い段から最も高い段まで（4 以上）。
+claim-speculative-decoding = 投機的デコードは、トークンごとの逐次依存性を破る。
+claim-speculative-decoding-where = 同時実行が少なく（4 以下）、GPU に余裕があること。
+claim-kernel-fusion = 隣り合うカーネルの融合は、トークンごとの時間を縮める。
+claim-kernel-fusion-where = 同じエンジンで、起動時にコンパイルするかどうかだけが違う。
+claim-launch-overhead = カーネル起動は 1 回 5〜10 μs かかり、トークンあたり数千回ある。
+claim-launch-overhead-where = 同時実行が少ない（4 以下）。記録したグラフは起動の手間を省く。
+claim-compiling-costs-start = コンパイルは、配信の前に払う税である。
+claim-compiling-costs-start-where = 同じエンジンで、起動時にコンパイルするかどうかだけが違う。キャッシュの状態は同じ。
+claim-build-costs-preparation = ビルドパイプラインは、多くのチームが過小評価する税である。モデルごと、GPU ごと、バッチ体制ごとにコンパイルが要る。
+claim-build-costs-preparation-where = ビルドなしで配信する TensorRT-LLM と、先にビルドする TensorRT-LLM（リリース 1.2 まで）。
+claim-build-pays-in-throughput = ビルドした TensorRT-LLM は、同じハードウェアで vLLM より多くのスループットを引き出す。
+claim-build-pays-in-throughput-where = NVIDIA のみ。このモデルとこの GPU のエンジンファイルを作ること。
+claim-radix-cache-for-agents = エージェント的な作業負荷では、SGLang の基数木キャッシュが vLLM の数倍のスループットを出す。
+claim-radix-cache-for-agents-where = 長い共有システムプロンプトと短い変種末尾。両方でプレフィックスキャッシュを有効にすること。
+claim-schema-is-kept = ロジットのレベルでスキーマを強制するので、出力は検証を通過することが保証される。
+claim-schema-is-kept-where = すべてのリクエストが厳密な JSON スキーマを指定する。長さの上限で切れた回答は数えない。
+claim-quality-follows-quantization = 品質の低下は、エンジンではなく、量子化や経路の差として読む。
+claim-quality-follows-quantization-where = 同じエンジン、同じ重みで、KV キャッシュの形式だけが違う。
+claim-cold-start = コールドスタートは、意思決定で見るべき別のコストである。
+claim-cold-start-where = 同じ起動を、空のキャッシュからと、温まったキャッシュから行う。
+claim-no-batching-on-atlas = Atlas は継続バッチング非対応で、多ユーザー常駐では伸びにくい。
+claim-no-batching-on-atlas-where = Atlas で、最も低い段から最も高い段まで（4 以上）。現在のソースはこれと異なる（2026年11月）。
+claim-paged-memory = PagedAttention は断片化を 60〜80 % から 1 桁 % まで減らし、入るバッチをおおよそ倍にする。
+claim-new-models-land-soon = 広いコミュニティのおかげで、新しいモデルアーキテクチャが素早く着地する。
+claim-one-api = どのエンジンも OpenAI スタイルの HTTP を話すので、クライアントコードを変えずにトラフィックを移せる。
+claim-batch-of-one = 「バッチ 1 の Llama-2-7B で毎秒何トークン」は、どの本番ワークロードも問わない質問への回答である。
 support-read = { $source }、{ $month }に確認
 weekly-fixed-instrument = この試合の run は計測器の確認です。エンジンを並べないため、固定した列はありません。
