@@ -316,3 +316,15 @@ def test_a_speed_that_moved_is_told_with_start_and_quality_beside_it(reports: Pa
         said = words_of(reports / page / "index.html")
         assert t("weekly-beside-start", how=t("beside-within")) in said
         assert t("weekly-beside-quality", how=t("beside-within")) in said
+
+
+def test_a_correction_of_an_earlier_week_knows_nothing_of_later_ones(first: tuple[Path, Path, Published]) -> None:
+    reports, scratch, _ = first
+    publish(reports, scratch, "2026-W50", chosen(P_W49, R_W49, lacking=Q_W49))
+    corrected = publish(reports, scratch, "2026-W49", chosen(P_W49, R_W49, lacking=Q_W49))
+    (history,) = corrected.edition.history
+    assert [(one.edition.week, one.edition.revision) for one in history.entries] == [("2026-W49", 1), ("2026-W49", 2)]
+    assert [one.kind for one in history.entries[-1].changes] == ["answer", "withdrawn"]
+    told = (reports / "en" / "index.html").read_text(encoding="utf-8")
+    assert told.index("2026-W50, revision 1") < told.index("2026-W49, revision 2") < told.index("2026-W49, revision 1")
+    assert messages("en")("weekly-superseded") in told
