@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup report test test-vllm lab lint fuzz bench kills conformance speed clean sample
+.PHONY: help setup report test test-vllm lab lint fuzz bench kills notlost conformance speed clean sample
 
 help: ## say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -65,6 +65,12 @@ bench: setup ## the lab beside aiperf, guidellm and vllm against one server that
 
 kills: setup ## kill parts of a running lab at 200 random moments; prints what was left
 	$(BIN)/python -m tests.kills --kills 200
+
+notlost: kills ## the kills, then damaged files, full disks, engine faults and two labs at once; prints the tallies
+	$(BIN)/python -m tests.damage --damages 1000
+	$(BIN)/python -m tests.no_room --rounds 60
+	$(BIN)/python -m tests.faults --faults 100
+	$(BIN)/python -m tests.two_labs --rounds 20
 
 conformance: setup ## run the tests that check the adapters and write what passed into lab/engines/conformance.json
 	$(BIN)/lab model fetch $(MODEL)

@@ -10,20 +10,26 @@ so not comparable: it never passes.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
+from pydantic import Field
+
 from lab.conditions import Condition, Value, agree
+from lab.environment import Environment
 from lab.evidence import RunRecord
-from lab.imports.record import ImportedRecord
-from lab.match import MAY_DIFFER, MUST_BE_KNOWN, Topic
-from lab.records import EvidenceGrade, Outcome, RequestRecord, RunId
+from lab.imports.record import ImportedRecord, ImportedScore
+from lab.match import MAY_DIFFER, MUST_BE_KNOWN, Kind, Mismatch, Side, Topic, side_of
+from lab.metrics.counted import Counted
+from lab.records import EvidenceGrade, RunId
 from lab.spec import Frozen
 
 BURST = 0.05
@@ -34,6 +40,9 @@ SEVERAL = 1.3
 
 WARMED = 0.15
 """Share by which the TTFT of a later round, or of a measured repeat, differs before it is named."""
+
+MORE_CACHED = 0.05
+"""Share of the prompt tokens from the cache beyond what the prompts have in common: the template is common too."""
 
 OFF_LENGTH = 0.05
 """Share by which the mean prompt may miss the asked length: the template takes some tokens."""
@@ -74,8 +83,16 @@ class Sign(StrEnum):
     """The same prompts are sent several times to one running engine."""
     FIRST_ROUND = "first-round"
     """TTFT of the first round over the prompts is another than later."""
+    PROMPTS_AGAIN = "prompts-again"
+    """A run of the lab sends prompts of its source again."""
+    CACHED = "cached"
+    """More of the prompts came from the cache than they have in common."""
     ONE_ROUND_SHOWN = "one-round-shown"
     """The run's numbers are those of one round out of several."""
+    OTHER_TASKS = "other-tasks"
+    """Scores of other tasks, or of the same with other items, shots or versions."""
+    SCORE_PATH = "score-path"
+    """A score whose path (engine, template, formats) was not recorded whole."""
     OTHER_TOOL = "other-tool"
     """Measured by other tools, or by this lab and somebody else's tool."""
     IMPORTED = "imported"
@@ -91,7 +108,9 @@ class Limit(StrEnum):
     LAUNCHES = "launches"
     ROWS = "rows"
     UNNAMED = "unnamed"
+    NOTES = "notes"
     QUALITY = "quality"
+    SCORED = "scored"
 
 
 class Finding(Frozen):
@@ -160,14 +179,28 @@ class Trace(Frozen):
     output_tokens: int | None
     asked_input: int | None
     asked_output: int | None
+    cached_tokens: int | None = None
+    """Prompt tokens the server says it took from its cache."""
+    planned_share: float | None = None
+    """Share of a prompt that the workload makes common; None: nobody planned it."""
     gap_mean_s: float | None
     gap_p50_s: float | None
     tpot_mean_s: float | None
+    ends: dict[str, int] = Field(default_factory=dict)
+    """How all answers ended; empty: only rows say it, or nothing does."""
+    again: int = 0
+    """Requests whose prompt the run had sent before."""
     rows: tuple[Asked, ...]
     rounds: tuple[Round, ...]
     chosen_round: int | None
     unnamed: tuple[str, ...] = ()
     """Launch arguments that the lab has no name for."""
+    scores: tuple[ImportedScore, ...] = ()
+    """Of somebody else's record; the lab's own scores are compared elsewhere, item by item."""
+    timed: bool = True
+    """False: the record holds scores and nothing else."""
+    notes: int = 0
+    """Pieces of free text."""
 
 
 FIELDS: tuple[tuple[Topic, str, bool], ...] = (
@@ -196,6 +229,9 @@ FIELDS: tuple[tuple[Topic, str, bool], ...] = (
 )
 """Topic, field, and whether it refuses; in the order in which to fix them within their topic."""
 
+SCORE_FIELDS = ("model.name", "model.revision", "quantization", "chat_template")
+"""Plain fields that a score's path has beside engine and version."""
+
 FURTHER_FIELDS = ("workload.read", "workload.wrote", "engine", "engine_version")
 """Fields that findings are about beside `FIELDS` and conditions: computed, or never a reason by differing alone."""
 
@@ -217,7 +253,14 @@ CONDITIONS = tuple(
 )
 """Conditions that are compared by the value the launch or the running engine gives them."""
 
-HOST_FACTS = ("machine.fingerprint", "machine.driver", "machine.cuda", "machine.kernel", "machine.memory_gb")
+HOST_FACTS = (
+    "machine.fingerprint",
+    "machine.gpus",
+    "machine.driver",
+    "machine.cuda",
+    "machine.kernel",
+    "machine.memory_gb",
+)
 
 
 def trace_of_import(record: ImportedRecord) -> Trace:
@@ -229,6 +272,10 @@ def trace_of_import(record: ImportedRecord) -> Trace:
     whole = not counts.failed and (counts.requests is None or counts.succeeded == counts.requests)
     kinds = {"gap": "itl", "tpot": "tpot"}
     mean = {short: record.metric(f"{tool}:{name}", "mean") for short, name in kinds.items()}
+    pacing, path = record.pacing, record.score_path
+    template: str | None = None  # one that a server applied is not recorded
+    if path is not None and path.chat_template in ("by-the-tool", "none"):
+        template = path.chat_template_sha256 if path.chat_template == "by-the-tool" else "none"
     return Trace(
         run_id=record.run_id,
         grade=EvidenceGrade.IMPORTED,
@@ -237,6 +284,7 @@ def trace_of_import(record: ImportedRecord) -> Trace:
             "model.name": record.model.name,
             "model.revision": record.model.revision,
             "quantization": record.model.quantization,
+            "chat_template": template,
             "thinking": record.thinking,
             "install": record.engine.install,
             "temperature": load.temperature,
@@ -274,9 +322,9 @@ def trace_of_import(record: ImportedRecord) -> Trace:
         output_tokens=counts.output_tokens if whole else None,
         asked_input=load.input_tokens,
         asked_output=load.output_tokens,
-        gap_mean_s=mean["gap"],
-        gap_p50_s=record.metric(f"{tool}:itl", "p50"),
-        tpot_mean_s=mean["tpot"],
+        gap_mean_s=pacing.gap_mean_s if pacing else mean["gap"],
+        gap_p50_s=pacing.gap_p50_s if pacing else record.metric(f"{tool}:itl", "p50"),
+        tpot_mean_s=pacing.tpot_mean_s if pacing else mean["tpot"],
         rows=tuple(
             Asked(
                 prompt=one.prompt,
@@ -296,29 +344,64 @@ def trace_of_import(record: ImportedRecord) -> Trace:
         ),
         chosen_round=record.chosen_iteration,
         unnamed=tuple(one.name for one in record.settings if one.condition is None and one.name not in explained),
+        scores=record.scores,
+        timed=bool(record.metrics or record.requests or not record.scores),
+        notes=len(record.notes),
     )
 
 
-def trace_of_run(record: RunRecord, requests: Sequence[RequestRecord], grade: EvidenceGrade) -> Trace:
-    """The view of one of the lab's own runs; token counts and gaps are over all its levels."""
-    spec, launch = record.spec, record.launch
-    good = [one for one in requests if one.outcome is Outcome.SUCCESS]
-    measured = [one for one in good if not one.warmup]
-    whole = len(measured) == sum(not one.warmup for one in requests)
-    asked = spec.workload
-    gaps = [b - a for one in measured for a, b in zip(one.token_s, one.token_s[1:], strict=False)]
-    tpots = [level.metrics["tpot_s"] for level in record.levels]
-    counted = [(one.n, one.mean) for one in tpots if one.mean is not None]
-    gpus = record.environment.gpus if record.environment else ()
+class Host(Frozen):
+    """What tells one host of a machine class from another."""
+
+    driver: str | None = None
+    """Of its GPUs; None: it has none, or they tell no plain version."""
+    gpus: str | None = None
+    """`h-` and a digest of the serial numbers of its GPUs; None: it has none."""
+
+
+def host_of(environment: Environment | None) -> Host:
+    """The host of a run. One without a GPU has nothing that stays the same in a container: it is not known.
+
+    A serial number of a GPU is random and 122 bits long, so nobody finds it from its digest.
+    """
+    gpus = environment.gpus if environment else ()
+    if not gpus:
+        return Host()
+    serial = hashlib.sha256(b"lab/host/1/" + " ".join(sorted(gpu.uuid for gpu in gpus)).encode()).digest()
+    driver = gpus[0].driver
+    return Host(
+        driver=driver if re.fullmatch(r"\d{2,4}(\.\d{1,4}){1,3}", driver) else None,
+        gpus="h-" + base64.b32encode(serial).decode().lower()[:10],
+    )
+
+
+def trace_of_run(record: RunRecord, grade: EvidenceGrade) -> Trace:
+    """The view of one of the lab's own runs."""
+    isolation = None if record.spec.isolation is None else record.spec.isolation == "exclusive"
+    return trace_of_side(side_of(record, grade), record.counted, host_of(record.environment), isolation)
+
+
+def trace_of_side(side: Side, counted: Counted | None, host: Host, isolation: bool | None) -> Trace:
+    """The view of one of the lab's own runs, private or public: the same for both.
+
+    Args:
+        side: what was asked and read back.
+        counted: what its load gives away; None: nothing is known.
+        host: where it ran.
+        isolation: whether the team declared that nothing else ran; None: it declared nothing.
+    """
+    asked, spec, machine = side.workload, side.asked, side.machine
+    model, sampling, profile = spec["model"], spec["sampling"], spec["profile"]
+    found = counted if counted is not None and counted.whole else None
     facts: dict[str, Value | None] = {
-        "model.name": spec.model.series,
-        "model.revision": spec.model.revision,
-        "model.weights": spec.model.weights_sha256,
-        "quantization": spec.quantization.weights,
-        "chat_template": spec.model.chat_template_sha256 or spec.model.chat_template,
-        "thinking": _flag(spec.chat_template_kwargs.get("enable_thinking")),
-        "temperature": spec.sampling.temperature,
-        "sampling": f"top_p {spec.sampling.top_p:g}, top_k {spec.sampling.top_k}, min_p {spec.sampling.min_p:g}",
+        "model.name": model["series"],
+        "model.revision": model["revision"],
+        "model.weights": model["weights_sha256"],
+        "quantization": spec["quantization"]["weights"],
+        "chat_template": model.get("chat_template_sha256") or model["chat_template"],
+        "thinking": _flag(spec["chat_template_kwargs"].get("enable_thinking")),
+        "temperature": sampling["temperature"],
+        "sampling": f"top_p {sampling['top_p']:g}, top_k {sampling['top_k']}, min_p {sampling['min_p']:g}",
         "workload.name": asked.name,
         "workload.arrival": asked.arrival,
         "workload.concurrency": ", ".join(map(str, asked.concurrency)) or None,
@@ -328,47 +411,75 @@ def trace_of_run(record: RunRecord, requests: Sequence[RequestRecord], grade: Ev
         "workload.exact_output": asked.exact_output,
         "workload.warmup_requests": asked.warmup_requests,
         "workload.seed": asked.seed,
-        "machine.name": gpus[0].name if gpus else record.environment.cpu_model if record.environment else None,
-        "machine.accelerators": len(gpus) if record.environment else None,
-        "machine.driver": gpus[0].driver if gpus else None,
-        "machine.kernel": record.environment.release if record.environment else None,
-        "isolation": None if spec.isolation is None else spec.isolation == "exclusive",
-        "cache_state": record.preparation.cache_state if record.preparation else None,
+        "machine.name": None if machine is None else machine.accelerator or machine.machine,
+        "machine.driver": host.driver,
+        "machine.gpus": host.gpus,
+        "isolation": isolation,
+        "cache_state": side.cache_state,
     }
     return Trace(
-        run_id=record.run_id,
-        grade=grade,
-        tool=f"lab {record.status.lab_version}",
+        run_id=side.run_id,
+        grade=side.grade,
+        tool=f"lab {side.lab_version}",
         facts=facts,
-        named={one.condition: one.wanted for one in launch.settings if one.wanted is not None} if launch else {},
-        resolved={one.condition: one.value for one in launch.effective if one.value is not None} if launch else {},
-        engine=spec.engine,
-        version=launch.engine_version if launch else None,
+        named={condition: value for condition, value in side.wanted.items() if value is not None},
+        resolved=dict(side.effective),
+        engine=spec["engine"],
+        version=side.engine_version,
         commit=None,
-        speculation=spec.profile.speculative
-        + ("" if spec.profile.speculative_tokens is None else f", {spec.profile.speculative_tokens}"),
-        requests=len(measured),
-        input_tokens=_total(one.prompt_tokens for one in measured) if whole else None,
-        output_tokens=_total(one.completion_tokens for one in measured) if whole else None,
+        speculation=profile["speculative"]
+        + ("" if profile["speculative_tokens"] is None else f", {profile['speculative_tokens']}"),
+        requests=counted.requests if counted else None,
+        input_tokens=found.input_tokens if found else None,
+        output_tokens=found.output_tokens if found else None,
         asked_input=asked.input_tokens,
         asked_output=asked.output_tokens,
-        gap_mean_s=fmean(gaps) if gaps else None,
-        gap_p50_s=median(gaps) if gaps else None,
-        tpot_mean_s=sum(n * mean for n, mean in counted) / sum(n for n, _ in counted) if counted else None,
+        cached_tokens=counted.cached_tokens if counted else None,
+        planned_share=asked.shared_prefix_tokens / asked.input_tokens if asked.input_tokens else None,
+        gap_mean_s=counted.gap_mean_s if counted else None,
+        gap_p50_s=counted.gap_p50_s if counted else None,
+        tpot_mean_s=counted.tpot_mean_s if counted else None,
+        ends={str(reason): n for reason, n in counted.finish_reasons.items()} if counted else {},
         rows=tuple(
             Asked(
-                prompt=one.item,
+                prompt=f"#{one.index + 1}",
                 iteration=None,
-                warmup=one.warmup,
+                warmup=False,
                 prompt_tokens=one.prompt_tokens,
                 completion_tokens=one.completion_tokens,
-                finish_reason=one.finish_reason,
-                ttft_s=one.token_s[0] - one.send_s if one.token_s else None,
+                finish_reason=None,
+                ttft_s=None,
             )
-            for one in good
+            for one in (counted.sample if counted else ())
         ),
-        rounds=(),
+        rounds=tuple(
+            Round(ttft_mean_s=one.ttft_mean_s, ttft_p50_s=one.ttft_p50_s, ttft_p99_s=one.ttft_p99_s)
+            for one in (counted.sendings if counted else ())
+        ),
+        again=counted.again if counted else 0,
         chosen_round=None,
+    )
+
+
+class Betrayal(Mismatch):
+    """A finding as one of the reasons that `lab.match` gives."""
+
+    finding: Finding
+
+
+def betrayals(traces: Sequence[Trace]) -> tuple[Betrayal, ...]:
+    """What the lab's own runs betray beside each other, as reasons and footnotes; nothing for fewer than two."""
+    return tuple(
+        Betrayal(
+            topic=one.topic,
+            field=one.sign.value,
+            kind=Kind.BETRAYED,
+            values=(None,) * len(one.values),
+            refuses=one.refuses,
+            run_ids=one.run_ids,
+            finding=one,
+        )
+        for one in (betray(traces) if len(traces) > 1 else ())
     )
 
 
@@ -397,6 +508,8 @@ def unknown(traces: Sequence[Trace]) -> tuple[Unknown, ...]:
     imported = [one for one in traces if one.grade is EvidenceGrade.IMPORTED]
     if not imported:
         return ()
+    if not any(one.timed for one in traces):
+        return (Unknown(limit=Limit.SCORED, values=()), Unknown(limit=Limit.LAUNCHES, values=()))
     rows: list[dict[str, str] | None] = [
         {"rows": str(len(one.rows)), "requests": "?" if one.requests is None else f"{one.requests:,}"}
         if one.grade is EvidenceGrade.IMPORTED
@@ -411,18 +524,24 @@ def unknown(traces: Sequence[Trace]) -> tuple[Unknown, ...]:
             {"names": ", ".join(one.unnamed)} if one.unnamed else None for one in traces
         ]
         found.append(Unknown(limit=Limit.UNNAMED, values=tuple(names)))
+    if any(one.notes for one in traces):
+        notes: list[dict[str, str] | None] = [{"notes": str(one.notes)} if one.notes else None for one in traces]
+        found.append(Unknown(limit=Limit.NOTES, values=tuple(notes)))
     return (*found, Unknown(limit=Limit.QUALITY, values=()))
 
 
 def version_kind(version: str | None, commit: str | None) -> str | None:
-    """`release`, `branch` or `commit`, by how a version is written; None: nothing is recorded."""
+    """`release`, `candidate`, `branch` or `commit`, by how a version is written; None: nothing is recorded."""
     word = (version or "").strip().rpartition(" ")[2].removeprefix("v")  # a package's name may stand in front
     if not word:
         return "commit" if commit else None
     if re.fullmatch(r"[0-9a-f]{7,40}", word) and re.search(r"[a-f]", word):
         return "commit"
-    if re.fullmatch(r"\d+(\.\d+)+(\.?post\d+)?", word):
+    plain = re.sub(r"\+(cpu|xpu|cu\d+|rocm[\d.]*)$", "", word)  # which hardware it was built for
+    if re.fullmatch(r"\d+(\.\d+)+(\.?post\d+)?|b\d{3,6}", plain):  # llama.cpp numbers its releases b1234
         return "release"
+    if re.fullmatch(r"\d+(\.\d+)+[.-]?(a|b|rc|alpha|beta|pre)[.-]?[\w.-]*", plain):
+        return "candidate"
     return "branch"
 
 
@@ -435,7 +554,10 @@ class _Looks:
 
     def fields(self) -> Iterator[Finding]:
         """Every plain field and condition: other values, or not recorded everywhere."""
+        timed = any(one.timed for one in self._traces)
         for topic, field, refuses in FIELDS:
+            if topic in (Topic.WORKLOAD, Topic.MEASUREMENT) and not timed:
+                continue  # a score has no load
             values = [one.facts.get(field) for one in self._traces]
             same = _one_name if field == "model.name" else operator.eq
             yield from self._field(topic, field, values, refuses, must=refuses, same=same)
@@ -471,9 +593,9 @@ class _Looks:
         if plain:
             yield from self._engine()
             yield from self._kv()
-            yield from self._versions()
-            yield from self._speculation()
-            yield from self._hosts()
+        yield from self._versions(plain)
+        yield from self._speculation(plain)
+        yield from self._hosts(plain)
         yield from self._prompts(plain)
         yield from self._same_prompt()
         if plain:  # the lab asks for a length without the template, and keeps what was not exact
@@ -483,8 +605,11 @@ class _Looks:
         yield from self._chunks(plain)
         yield from self._warmup(plain)
         yield from self._again()
-        yield from self._first_round()
+        yield from self._prompts_again()
+        yield from self._cached()
+        yield from self._first_round(plain)
         yield from self._one_round()
+        yield from self._scores()
         tools = [one.tool for one in self._traces]
         if len(set(tools)) > 1 and plain:
             yield self._found(Topic.MEASUREMENT, Sign.OTHER_TOOL, [{"tool": one} for one in tools], True)
@@ -517,18 +642,21 @@ class _Looks:
         elif any(value is None for value in resolved):
             yield self._found(Topic.QUANTIZATION, Sign.KV_NAMED_OR_RESOLVED, values, True)
 
-    def _versions(self) -> Iterator[Finding]:
+    def _versions(self, refuses: bool) -> Iterator[Finding]:
+        """Kinds of versions; of the lab's own runs only where they differ: `lab.match` compares the versions."""
         kinds = [version_kind(one.version, one.commit) for one in self._traces]
         values: list[dict[str, str] | None] = [
             None if kind is None else {"kind": kind, "version": str(one.version or one.commit)}
             for one, kind in zip(self._traces, kinds, strict=True)
         ]
-        if set(kinds) == {None}:
+        if set(kinds) == {None} and refuses:
             yield self._found(Topic.SETTINGS, Sign.NOT_RECORDED, values, True, "engine_version")
-        elif set(kinds) != {"release"}:
-            yield self._found(Topic.SETTINGS, Sign.VERSION_KIND, values, True)
+        elif set(kinds) != {"release"} if refuses else len(set(kinds) - {None}) > 1:
+            yield self._found(Topic.SETTINGS, Sign.VERSION_KIND, values, refuses)
 
-    def _speculation(self) -> Iterator[Finding]:
+    def _speculation(self, refuses: bool) -> Iterator[Finding]:
+        """Ways of drafting; of the lab's own runs `lab.match` compares the setting, and two engines with one word
+        for it draft with two programs."""
         values = [
             None
             if one.speculation is None
@@ -543,30 +671,31 @@ class _Looks:
             if sign is not None:
                 field = None if sign is Sign.SPECULATION else Condition.SPECULATIVE.value
                 shown = values if sign is Sign.SPECULATION else [_shown(one) for one in said]
-                yield self._found(Topic.SETTINGS, sign, shown, True, field)
+                yield self._found(Topic.SETTINGS, sign, shown, refuses, field)
 
-    def _hosts(self) -> Iterator[Finding]:
-        """One machine class behind which stand several hosts."""
+    def _hosts(self, plain: bool) -> Iterator[Finding]:
+        """One machine class behind which stand several hosts; of the lab's own runs another driver refuses."""
         names = {one.facts.get("machine.name") for one in self._traces}
         apart = [
             field
             for field in HOST_FACTS
             if len({value for one in self._traces if (value := one.facts.get(field)) is not None}) > 1
         ]
-        silent = any(one.facts.get("machine.driver") is None for one in self._traces)
+        silent = plain and any(one.facts.get("machine.driver") is None for one in self._traces)
         if len(names) == 1 and None not in names and (apart or silent):
             fields = apart or ["machine.driver"]
             values = []
             for one in self._traces:
-                words = (f"{field.removeprefix('machine.')} {_short(one.facts.get(field))}" for field in fields)
-                values.append({"host": ", ".join(words)})
-            yield self._found(Topic.HARDWARE, Sign.HOSTS, values, True)
+                values.append({field.removeprefix("machine."): _short(one.facts.get(field)) for field in fields})
+            yield self._found(Topic.HARDWARE, Sign.HOSTS, values, plain or "machine.driver" in apart)
 
     def _prompts(self, plain: bool) -> Iterator[Finding]:
         """Tokens read: the same conversations are as long on every engine, or something else was read."""
         same = self._one("workload.name") or self._one("workload.input_tokens")
         means = [_mean(one.input_tokens, one.requests) for one in self._traces]
         known = [mean for mean in means if mean is not None]
+        if not plain and len({one.requests for one in self._traces}) > 1:
+            return  # bounded by time, so over other prompts
         if same and len(known) > 1 and max(known) - min(known) > 0.05:
             values: list[dict[str, str] | None] = [
                 None if mean is None else {"total": f"{one.input_tokens:,}", "mean": f"{mean:.1f}"}
@@ -642,11 +771,16 @@ class _Looks:
         elif refuses and not self._one("workload.output_tokens"):
             wrote = [None if mean is None else round(mean, 1) for mean in means]
             yield from self._field(Topic.WORKLOAD, "workload.wrote", wrote, refuses, must=False, same=operator.eq)
-        ends = [Counter(row.finish_reason for row in one.rows if row.finish_reason) for one in self._traces]
+        ends = [one.ends or Counter(row.finish_reason for row in one.rows if row.finish_reason) for one in self._traces]
         if len({frozenset(one) for one in ends if one}) > 1:
             reasons = [
-                {"reasons": ", ".join(f"{reason} {count}" for reason, count in sorted(one.items()))} if one else None
-                for one in ends
+                {
+                    "reasons": ", ".join(f"{reason} {count}" for reason, count in sorted(one.items())),
+                    "of": "all" if trace.ends else "rows",
+                }
+                if one
+                else None
+                for trace, one in zip(self._traces, ends, strict=True)
             ]
             yield self._found(Topic.WORKLOAD, Sign.FINISH, reasons, refuses)
 
@@ -669,16 +803,44 @@ class _Looks:
         for one in self._traces:
             repeats = one.facts.get("workload.repeats")
             several = isinstance(repeats, int) and repeats > 1
-            cached = one.resolved.get(Condition.PREFIX_CACHING, one.named.get(Condition.PREFIX_CACHING))
-            cache = "unknown" if cached is None else "on" if cached else "off"
-            values.append({"rounds": str(repeats), "cache": cache} if several else None)
+            values.append({"rounds": str(repeats), "cache": _prefix_cache(one)} if several else None)
         if any(one is not None and one["cache"] != "off" for one in values):
             yield self._found(Topic.MEASUREMENT, Sign.SENT_AGAIN, values, True)
 
-    def _first_round(self) -> Iterator[Finding]:
+    def _prompts_again(self) -> Iterator[Finding]:
+        """Prompts of a source that is shorter than the load."""
+        values: list[dict[str, str] | None] = [
+            {"again": f"{one.again:,}", "requests": f"{one.requests or 0:,}", "cache": _prefix_cache(one)}
+            for one in self._traces
+        ]
+        if any(one.again and _prefix_cache(one) != "off" for one in self._traces):
+            yield self._found(Topic.MEASUREMENT, Sign.PROMPTS_AGAIN, values, False)
+
+    def _cached(self) -> Iterator[Finding]:
+        """Prompt tokens from the cache beyond what the workload gives the prompts in common."""
+        values: list[dict[str, str] | None] = []
+        more = False
+        for one in self._traces:
+            if one.cached_tokens is None or not one.input_tokens or one.planned_share is None:
+                values.append(None)
+                continue
+            share = one.cached_tokens / one.input_tokens
+            more = more or share > one.planned_share + MORE_CACHED
+            values.append(
+                {
+                    "cached": f"{one.cached_tokens:,}",
+                    "read": f"{one.input_tokens:,}",
+                    "share": f"{share:.1%}".replace("%", " %"),
+                    "planned": f"{one.planned_share:.1%}".replace("%", " %"),
+                }
+            )
+        if more:
+            yield self._found(Topic.MEASUREMENT, Sign.CACHED, values, False)
+
+    def _first_round(self, refuses: bool) -> Iterator[Finding]:
         values = [_first_against_later(one.rounds) for one in self._traces]
         if any(one is not None and one["moved"] == "yes" for one in values):
-            yield self._found(Topic.MEASUREMENT, Sign.FIRST_ROUND, values, True)
+            yield self._found(Topic.MEASUREMENT, Sign.FIRST_ROUND, values, refuses)
 
     def _one_round(self) -> Iterator[Finding]:
         values = [
@@ -687,6 +849,25 @@ class _Looks:
         ]
         if any(values):
             yield self._found(Topic.MEASUREMENT, Sign.ONE_ROUND_SHOWN, values, False)
+
+    def _scores(self) -> Iterator[Finding]:
+        """Scores stand side by side only where the whole path of each is recorded, and the tasks are the same."""
+        if not any(one.scores for one in self._traces):
+            return
+        gaps = [_path_gaps(one) for one in self._traces]
+        if any(one is None or one for one in gaps):
+            values: list[dict[str, str] | None] = [
+                None if gap is None else {"scores": str(len(one.scores)), "missing": " ".join(gap)}
+                for one, gap in zip(self._traces, gaps, strict=True)
+            ]
+            yield self._found(Topic.MEASUREMENT, Sign.SCORE_PATH, values, True)
+        tasks: list[set[str]] = [{_task(one) for one in trace.scores} for trace in self._traces]
+        if any(one != tasks[0] for one in tasks):
+            everywhere = tasks[0].intersection(*tasks[1:])
+            shown: list[dict[str, str] | None] = [
+                {"tasks": "; ".join(sorted(one - everywhere) or ["—"])} if one else None for one in tasks
+            ]
+            yield self._found(Topic.WORKLOAD, Sign.OTHER_TASKS, shown, True)
 
     def _one(self, field: str) -> bool:
         """Whether a field is recorded everywhere with one value."""
@@ -709,6 +890,12 @@ class _Looks:
             refuses=refuses,
             run_ids=self._run_ids,
         )
+
+
+def _prefix_cache(one: Trace) -> str:
+    """`on`, `off` or `unknown`."""
+    cached = one.resolved.get(Condition.PREFIX_CACHING, one.named.get(Condition.PREFIX_CACHING))
+    return "unknown" if cached is None else "on" if cached else "off"
 
 
 def _by_prompt(rows: Sequence[Asked], field: str) -> dict[str, int]:
@@ -775,14 +962,28 @@ def _first_against_later(rounds: Sequence[Round]) -> dict[str, str] | None:
     return {**shown, "moved": "yes" if moved else "no"}
 
 
+def _path_gaps(one: Trace) -> list[str] | None:
+    """What is not recorded of the path of a record's scores; None: it holds no score."""
+    if not one.scores:
+        return None
+    parts: dict[str, Value | None] = {"engine": one.engine, "engine_version": one.version or one.commit}
+    parts |= {field: one.facts.get(field) for field in SCORE_FIELDS}
+    kv = Condition.KV_CACHE_DTYPE
+    parts[kv.value] = one.resolved.get(kv, one.named.get(kv))
+    return [name for name, value in parts.items() if value is None]
+
+
+def _task(one: ImportedScore) -> str:
+    """Everything that has to be equal of a task, in words."""
+    shots = "shots not recorded" if one.fewshot is None else f"{one.fewshot}-shot"
+    items = "n not recorded" if one.n is None else f"n {one.n}"
+    named = f"{one.task} {one.version or 'version not recorded'}, {one.metric}"
+    of_filter = f" after {one.filter}" if one.filter not in (None, "none") else ""
+    return f"{named}{of_filter}, {shots}, {items}, hash {one.task_hash[:8] if one.task_hash else 'not recorded'}"
+
+
 def _mean(total: int | None, n: int | None) -> float | None:
     return total / n if total is not None and n else None
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return sum(known) if known and len(known) == len(found) else None
 
 
 def _ms(seconds: float | None) -> str:
@@ -806,6 +1007,8 @@ def _shown(value: Value | None) -> dict[str, str] | None:
         if isinstance(value, bool)
         else f"{value:g}"
         if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
         else str(value)
     }
 

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from lab.errors import LabError
+from lab.errors import STORAGE, LabError, storage_step
 from lab.terminal import PlainConsole
 from lab.version import __version__
 
@@ -73,6 +73,7 @@ class ExportForm(StrEnum):
     """Whose file a run is written as."""
 
     VLLM_BENCH = "vllm-bench"
+    LLM_D = "llm-d"
     CSV = "csv"
     PARQUET = "parquet"
 
@@ -268,8 +269,8 @@ def report(
     from lab.report.path import path_json
     from lab.report.words import refuse_ranking
 
-    rules = _rules(facts, decision)
-    pages, claims = apart("lab.report.build:build_pages"), read_hypotheses()
+    rules, claims = _rules(facts, decision), read_hypotheses()
+    pages = apart("lab.report.build:build_pages")
 
     def build(runs: tuple[PublicRun, ...], contrasts: tuple[PublicContrast, ...]) -> dict[str, bytes]:
         paths = walk_all(*rules, runs, contrasts) if rules else ()
@@ -348,8 +349,7 @@ def publish(
     runs_dir: RunsDir = None,
 ) -> None:
     """Publish the weekly edition of the matches in params/publish.yaml, in both languages, through the leak gate."""
-    from datetime import UTC, datetime
-
+    from lab import clock
     from lab.evidence import open_store
     from lab.params import PARAMS_FOLDER
     from lab.publish.archive import path_of
@@ -359,13 +359,19 @@ def publish(
     from lab.showing import describe_edition
     from lab.showing_damage import note_damaged
 
-    file, now = params or PUBLISH_FILE, datetime.now(UTC)
+    file, now = params or PUBLISH_FILE, clock.now()
     found = read_publish_file(file)
     folder_of_params = file.parent if (file.parent / "models").is_dir() else PARAMS_FOLDER
     wanted = wanted_matches(found, folder_of_params)
     pages = edition_pages(rules_of(wanted, folder_of_params))
     target, store = folder or PARAMS_FOLDER.parent / "reports", open_store(runs_dir)
     note_damaged(store, err, "left out of this edition")
+    if (behind_s := store.clock_behind_s(now)) is not None:
+        err.print(
+            f"note: the clock says {now:%Y-%m-%d %H:%M} UTC, {behind_s:.0f} s before a moment that {store.root} "
+            "already knows: it went back, and the week that is due may be another",
+            soft_wrap=True,
+        )
     with only_one(target) as alone:
         if not alone:
             if not quiet:
@@ -386,7 +392,9 @@ def hand_out_runs(
     lang: Annotated[str, typer.Option("--lang", help="en, ja or all")] = "all",
     facts: Annotated[
         list[Path] | None,
-        typer.Option("--facts", metavar="F", help="The team's facts: the cover opens with the answer"),
+        typer.Option(
+            "--facts", metavar="F", help="The team's facts: the cover opens with the answer; several are merged"
+        ),
     ] = None,
     decision: DecisionFile = None,
     runs_dir: RunsDir = None,
@@ -411,10 +419,7 @@ def hand_out_runs(
         paths = walk_all(*rules, public, contrasts(store, public))
         evidence |= path_json(paths)
     built = apart("lab.report.handout:build_handout")(public, langs, paper=pdf, explanations=paths)
-    pages, readable = (
-        {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
-        for part in ("files/", "readable/")
-    )
+    pages, readable = _parts(built)
     refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{store.status(chosen[-1]).plan}"
     _say_files(hand_out(Papers({**pages, **evidence}, readable), target, private_facts(store, chosen)))
@@ -427,15 +432,26 @@ def _hand_out_plan(params: Path, folder: Path | None, langs: tuple[str, ...], pd
     from lab.plan import load_plan
     from lab.publish.gate import private_facts
     from lab.publish.handout import Papers, hand_out
-    from lab.report.handout import handout_files, planned_sheet
+    from lab.publish.identity import open_namer
+    from lab.report.apart import apart
+    from lab.report.handout import as_published, planned_sheet
     from lab.report.words import refuse_ranking
 
-    loaded = load_plan(params)
-    sheets = [planned_sheet(group.match_id, group.specs) for group in loaded.groups]
-    pages, readable = handout_files(sheets, langs, paper=pdf)
+    loaded, namer = load_plan(params), open_namer()
+    sheets = tuple(as_published(planned_sheet(group.match_id, group.specs), namer) for group in loaded.groups)
+    pages, readable = _parts(apart("lab.report.handout:build_sheets")(sheets, langs, paper=pdf))
     refuse_ranking(pages)
     target = folder or PARAMS_FOLDER.parent / "reports" / f"handout-{loaded.name}-planned"
     _say_files(hand_out(Papers(pages, readable), target, private_facts(open_store(), ())))
+
+
+def _parts(built: dict[str, bytes]) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The files of a handout, and what is only looked at."""
+    files, readable = (
+        {name.removeprefix(part): data for name, data in built.items() if name.startswith(part)}
+        for part in ("files/", "readable/")
+    )
+    return files, readable
 
 
 def _say_files(paths: Sequence[Path]) -> None:
@@ -445,7 +461,7 @@ def _say_files(paths: Sequence[Path]) -> None:
         out.print(shown(path), soft_wrap=True)
 
 
-def _rules(facts: list[Path] | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
+def _rules(facts: Sequence[Path] | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
     """What a path is walked by and with; None without facts."""
     from lab.report.path import read_rules
 
@@ -687,10 +703,10 @@ def match_runs(
     was asked and read back, and by the same counts and times.
     Exit code 0: they may, footnotes or not; 1: they may not; 2: the question could not be asked.
     """
-    from lab.betray import betray, trace_of_import, trace_of_run, unknown
+    from lab.betray import betray, betrayals, trace_of_import, trace_of_run, unknown
     from lab.evidence import open_store
     from lab.imports import read_imported
-    from lab.match import match, refusals, side_of
+    from lab.match import in_order, match, refusals, side_of
     from lab.publish.projection import grade_of
     from lab.showing import describe_match
     from lab.showing_imported import describe_betrayed, short_words
@@ -701,34 +717,39 @@ def match_runs(
     chosen = tuple(dict.fromkeys(run_ids))
     others = {run_id: read_imported(store, run_id) for run_id in chosen if store.is_imported(run_id)}
     own = {run_id: store.read(run_id) for run_id in chosen if run_id not in others}
+    mine = {run_id: trace_of_run(record, grade_of(record)[0]) for run_id, record in own.items()}
     refused = False
     if own and (len(own) > 1 or not others):
         found = match([side_of(record, grade_of(record)[0]) for record in own.values()])
+        found = in_order((*found, *(() if others else betrayals(tuple(mine.values())))))
         describe_match(found, tuple(own), out, lang)
         refused = bool(refusals(found))
-    traces = [
-        trace_of_import(others[run_id])
-        if run_id in others
-        else trace_of_run(own[run_id], store.requests(run_id), grade_of(own[run_id])[0])
-        for run_id in chosen
-    ]
-    betrayed = betray(traces)
-    if others or betrayed:
+    if others:
+        traces = [trace_of_import(others[run_id]) if run_id in others else mine[run_id] for run_id in chosen]
+        betrayed = betray(traces)
         words = [
             (run_id, short_words(others[run_id]) if run_id in others else f"{own[run_id].spec.engine} (measured here)")
             for run_id in chosen
         ]
         describe_betrayed(betrayed, unknown(traces), words, lang, out)
-    if refused or any(one.refuses for one in betrayed):
+        refused = refused or any(one.refuses for one in betrayed)
+    if refused:
         raise typer.Exit(1)
 
 
 @app.command("import")
 def import_records(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="vllm-bench or inference-atlas")],
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Result files, or folders of them")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="vllm-bench, inference-atlas, aiperf, guidellm or lm-eval")
+    ],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", help="Result files, or folders of them; of aiperf and lm-eval the folder of a run"
+        ),
+    ],
     unit: Annotated[
-        TimeUnit | None, typer.Option("--unit", help="Of times whose unit the file leaves open: s or ms")
+        TimeUnit | None, typer.Option("--unit", help="Of times whose unit a file leaves open or contradicts: s or ms")
     ] = None,
     licence: Annotated[
         str | None, typer.Option("--licence", help="Licence of the data where the file states none, e.g. CC-BY-4.0")
@@ -741,8 +762,12 @@ def import_records(
     """Bring in what others measured: graded imported, private, without a claim, until it is measured again."""
     from lab.evidence import open_store
     from lab.imports import import_files
+    from lab.imports.reading import size_of
     from lab.showing_imported import describe_kept
 
+    for path in paths:
+        if (mib := size_of(path) / 2**20) >= 64:
+            err.print(f"{path}: {mib:,.0f} MiB; a gigabyte takes a minute or more", soft_wrap=True)
     kept = import_files(
         open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence, credit=credit
     )
@@ -752,21 +777,38 @@ def import_records(
 @app.command("export")
 def export_run(
     run_id: Annotated[str, typer.Argument(metavar="RUN_ID")],
-    as_: Annotated[ExportForm, typer.Option("--as", help="vllm-bench, or one row a request as csv or parquet")],
+    as_: Annotated[
+        ExportForm,
+        typer.Option("--as", help="vllm-bench, llm-d (a report a level), or one row a request as csv or parquet"),
+    ],
     path: Annotated[
-        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .csv, .parquet]")
+        Path | None, typer.Option("--out", metavar="F", help="[default: RUN_ID.json, .llm-d.json, .csv, .parquet]")
     ] = None,
     runs_dir: RunsDir = None,
 ) -> None:
     """Write a measured run as a file of others, so that they can check it with their own tools."""
     from lab.evidence import open_store, write_atomically
-    from lab.export import export
+    from lab.export import Form, export, export_reports
+    from lab.publish.projection import grade_of
 
-    target = path or Path(f"{run_id}.{'json' if as_ is ExportForm.VLLM_BENCH else as_.value}")
-    _require_folder(target)
-    payload = export(open_store(runs_dir), run_id, as_.value)
-    write_atomically(target, payload)
-    out.print(f"{target}: {len(payload):,} bytes", soft_wrap=True)
+    store = open_store(runs_dir)
+    if as_ is ExportForm.LLM_D:
+        target = path or Path(f"{run_id}.llm-d.json")
+        _require_folder(target)
+        reports = export_reports(store, run_id, grade_of(store.read(run_id))[0])
+        several = len(reports) > 1
+        files = {
+            target.with_stem(f"{target.stem}-{level}") if several else target: payload
+            for level, payload in reports.items()
+        }
+    else:
+        form: Form = "csv" if as_ is ExportForm.CSV else "parquet" if as_ is ExportForm.PARQUET else "vllm-bench"
+        target = path or Path(f"{run_id}.{'json' if form == 'vllm-bench' else form}")
+        _require_folder(target)
+        files = {target: export(store, run_id, form)}
+    for file, payload in files.items():
+        write_atomically(file, payload)
+        out.print(f"{file}: {len(payload):,} bytes", soft_wrap=True)
 
 
 @app.command("imported")
@@ -785,7 +827,7 @@ def imported_page(
     from lab.imports.ceilings import declare
     from lab.params import PARAMS_FOLDER, shown
     from lab.publish.imported import publish_imports
-    from lab.report.imported import build_imported
+    from lab.report.apart import apart
 
     if lang not in ("en", "ja", "all"):
         raise LabError(f"--lang is en, ja or all, got '{lang}'")
@@ -796,7 +838,8 @@ def imported_page(
     langs = ("en", "ja") if lang == "all" else (lang,)
     target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
     declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
-    for path in publish_imports(store, chosen, target, lambda public: build_imported(public, langs), declared):
+    build = apart("lab.report.imported:build_imported")
+    for path in publish_imports(store, chosen, target, lambda public: build(public, langs), declared):
         out.print(shown(path), soft_wrap=True)
 
 
@@ -912,8 +955,8 @@ def traffic(
     t, rules, called = messages(lang), read_decision(decision or DECISION), _workload_name(name, workload)
     if endpoint not in ("chat", "completions"):
         raise LabError(f"--endpoint is chat or completions, got '{endpoint}'")
-    for path in (facts, workload, json_path):
-        _require_folder(path, "the file to write")
+    for path, option in ((facts, "--facts"), (workload, "--workload"), (json_path, "--json")):
+        _require_folder(path, option)
     encode_all = None if tokenizer is None else tokenizer_of(tokenizer)
     with TrafficProgress(err) as progress:
         measured = measure(
@@ -1335,6 +1378,12 @@ def main() -> None:
     except LabError as problem:
         say(problem)
         sys.exit(problem.exit_code)
+    except OSError as problem:
+        if problem.errno not in STORAGE:
+            raise
+        where = str(problem.filename or "TMPDIR")
+        say(LabError(f"a file could not be written: {where}: {problem.strerror}", storage_step(problem, where)))
+        sys.exit(LabError.exit_code)
     except KeyboardInterrupt:
         err.print("stopped by the user; what was finished is kept")
         sys.exit(130)

@@ -48,6 +48,10 @@ class LabError(Exception):
         self.next_step = next_step
         super().__init__(what if next_step is None else f"{what}\nNext: {next_step}")
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it, asked for by IPython: the sentence and the next step, no code."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class ParamsError(LabError):
     """A params file or an argument says something the lab cannot follow."""
@@ -146,6 +150,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     matches = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     begun = [candidate for candidate in words if word and candidate.startswith(word)]
     return matches[0] if matches else begun[0] if len(begun) == 1 else None
+
+
+STORAGE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM})
+"""What the system says when a disk is full, a limit is reached or a folder cannot be written."""
 
 
 def storage_step(problem: OSError, where: str) -> str:

@@ -57,6 +57,7 @@ from lab.limits import Limits, RunCeilings
 from lab.metrics.catalog import measure_level
 from lab.metrics.ceilings import ceiling_concern, run_ceilings
 from lab.metrics.concerns import certificate_concern
+from lab.metrics.counted import Counted, count_load
 from lab.metrics.engine_series import engine_series
 from lab.metrics.engine_use import engine_use
 from lab.metrics.instrument import check_instrument
@@ -90,7 +91,7 @@ from lab.records import (
     RunState,
     Sample,
 )
-from lab.scratch import hold, is_held
+from lab.scratch import hold, is_held, scratch, sync_folder
 from lab.scratch import write_atomically as write_atomically
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
 from lab.support import Verdict
@@ -103,6 +104,8 @@ DONE = "done"
 OPEN = ".open"
 """Folder of the files that living processes hold."""
 IMPORTED = "imported.json"
+SOURCE = "source.json"
+"""The file an imported record was read from, as it was."""
 """The file that makes a bundle one of somebody else's measurement."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _RUN_ID = TypeAdapter(RunId)
@@ -277,6 +280,8 @@ class RunRecord(Frozen):
     """What its counters said over time; None: it exposes none of them."""
     ceilings: RunCeilings | None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
+    counted: Counted | None
+    """What the load gives away beside its labels; None: there was none."""
     not_supported: Name | None
     """The check that the workload needs and that the engine did not pass: there is no level then."""
     instrument: tuple[InstrumentLevel, ...]
@@ -329,48 +334,50 @@ class EvidenceStore:
         Raises:
             EvidenceError: the folder cannot be written.
         """
-        run_id = new_run_id()
-        self._make(run_id)
-        process = psutil.Process()
-        now = clock.now()
-        behind_s, follows = self._clock_behind(now)
-        try:
+        run_id, process, now = new_run_id(), psutil.Process(), clock.now()
+        behind_s = self.clock_behind_s(now)
+        follows = None if behind_s is None else self.run_ids()[-1]
+        status = Status(
+            run_id=run_id,
+            state=RunState.RUNNING,
+            step="open",
+            pid=process.pid,
+            pid_started=process.create_time(),
+            started_at=now,
+            started_s=clock.since_start_s(),
+            clock_behind_s=behind_s,
+            follows=follows,
+            plan=plan,
+            plan_digest=plan_digest,
+            match_id=match_id,
+            varied=varied,
+            repeat=repeat,
+            replaces=replaces,
+            lab_version=__version__,
+        )
+        with self._new(run_id) as folder:
+            write_atomically(folder / "spec.json", _payload(spec))
+            write_atomically(folder / "status.json", _payload(status))
             self._hold(run_id)
-            self.write(run_id, "spec.json", spec)
-            self.write(
-                run_id,
-                "status.json",
-                Status(
-                    run_id=run_id,
-                    state=RunState.RUNNING,
-                    step="open",
-                    pid=process.pid,
-                    pid_started=process.create_time(),
-                    started_at=now,
-                    started_s=clock.since_start_s(),
-                    clock_behind_s=behind_s,
-                    follows=follows,
-                    plan=plan,
-                    plan_digest=plan_digest,
-                    match_id=match_id,
-                    varied=varied,
-                    repeat=repeat,
-                    replaces=replaces,
-                    lab_version=__version__,
-                ),
-            )
-        except BaseException:
-            self._let_go(run_id)
-            shutil.rmtree(self.root / run_id, ignore_errors=True)  # nothing was measured: no half of a bundle stays
-            raise
         return run_id
 
-    def _make(self, run_id: str) -> None:
-        """The folder of a new bundle. Raises EvidenceError."""
+    @contextlib.contextmanager
+    def _new(self, run_id: str) -> Iterator[Path]:
+        """A folder that becomes a bundle when the block ends: whatever is killed, there never is a half of one.
+
+        Raises:
+            EvidenceError: the disk refuses.
+        """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            (self.root / run_id).mkdir()
+            with scratch("bundle", self.root) as own:
+                folder = own / run_id
+                folder.mkdir()
+                yield folder
+                folder.rename(self.root / run_id)
+            sync_folder(self.root)
         except OSError as problem:
+            self._let_go(run_id)
             raise EvidenceError(
                 f"no bundle can be made in {self.root}: {problem.strerror}", storage_step(problem, str(self.root))
             ) from None
@@ -390,11 +397,11 @@ class EvidenceStore:
         if (handle := self._held.pop(run_id, None)) is not None:
             os.close(handle)
 
-    def _clock_behind(self, now: datetime) -> tuple[float | None, str | None]:
-        """How far the clock is behind what this store knows, and the run after which a new one comes then."""
-        known = [moment for run_id in self.run_ids() for moment in _moments(self.root / run_id)]
+    def clock_behind_s(self, now: datetime) -> float | None:
+        """How far a clock is behind a moment that this store knows already; None: it is not."""
+        known = [moment for folder in self._folders(imported=False) for moment in _moments(folder)]
         behind_s = (max(known, default=now) - now).total_seconds()
-        return (round(behind_s, 3), self.run_ids()[-1]) if behind_s > clock.MOVED_S else (None, None)
+        return round(behind_s, 3) if behind_s > clock.MOVED_S else None
 
     def path(self, run_id: str) -> Path:
         """The folder of a bundle.
@@ -422,9 +429,8 @@ class EvidenceStore:
         folder = self.root / run_id
         if (folder / "manifest.json").exists():
             raise EvidenceError(f"{run_id} is sealed; nothing in it can be changed")
-        payload = data if isinstance(data, bytes) else data.model_dump_json(indent=1).encode() + b"\n"
         try:
-            write_atomically(folder / name, payload)
+            write_atomically(folder / name, data if isinstance(data, bytes) else _payload(data))
         except OSError as problem:
             raise EvidenceError(
                 f"{name} of {run_id} could not be written: {problem.strerror}", storage_step(problem, str(self.root))
@@ -494,38 +500,45 @@ class EvidenceStore:
                         settled.append(run_id)
                 finally:
                     self._let_go(run_id)
+        for held in (self.root / OPEN).glob("r-*"):
+            if not (self.root / held.name).exists() and is_held(held) is False:  # killed before it had a bundle
+                held.unlink(missing_ok=True)
         return tuple(settled)
 
-    def keep_imported(self, run_id: str, record: BaseModel, source: bytes) -> None:
-        """Write and seal a bundle of somebody else's measurement: what its file says, and the file.
+    def keep_imported(self, run_id: str, record: BaseModel, sources: Sequence[tuple[Path, str]]) -> None:
+        """Write and seal a bundle of somebody else's measurement: what its files say, and the files.
+
+        Args:
+            run_id: of the new bundle.
+            record: what the files say.
+            sources: each file and the digest it was read with, the run's own first.
 
         Raises:
-            EvidenceError: the disk refuses.
+            EvidenceError: the disk refuses, or a file is no longer what was read.
         """
-        self._make(run_id)
+        with self._new(run_id) as folder:
+            write_atomically(folder / IMPORTED, _payload(record))
+            for number, (path, expected) in enumerate(sources):
+                self._copy(path, expected, folder / (f"source-{number}{path.suffix}" if number else SOURCE))
+            write_atomically(folder / "manifest.json", _manifest(folder, run_id))
+
+    def _copy(self, path: Path, expected: str, target: Path) -> None:
+        """Copy a file of any size; refuse one that is no longer what was read. Raises EvidenceError."""
         try:
-            self.write(run_id, "source.json", source)
-            self.write(run_id, IMPORTED, record)
-            self._write_manifest(run_id)
-        except BaseException:
-            shutil.rmtree(self.root / run_id, ignore_errors=True)  # an import is whole or not there
-            raise
+            shutil.copyfile(path, target)
+            copied = sha256_of(target)
+        except OSError as problem:
+            raise EvidenceError(
+                f"{path.name} could not be copied: {problem.strerror}", storage_step(problem, str(self.root))
+            ) from None
+        if copied != expected:
+            raise EvidenceError(f"{path.name} changed while it was imported; nothing of it was kept")
 
     def _write_manifest(self, run_id: str) -> None:
         folder = self.path(run_id)
         for leftover in folder.glob(".*.tmp"):
             leftover.unlink(missing_ok=True)
-        there = [path for path in sorted(folder.iterdir()) if path.is_file()]
-        manifest = Manifest(
-            run_id=run_id,
-            lab_version=__version__,
-            files={path.name: sha256_of(path) for path in there},
-            sizes={path.name: path.stat().st_size for path in there},
-            own_sha256=UNSIGNED,
-        )
-        unsigned = manifest.model_dump_json(indent=1).encode() + b"\n"
-        own = hashlib.sha256(unsigned).hexdigest().encode()
-        self.write(run_id, "manifest.json", unsigned.replace(UNSIGNED.encode(), own))
+        self.write(run_id, "manifest.json", _manifest(folder, run_id))
 
     def keep_certificate(self, environment: Environment, certificate: Certificate) -> Path:
         """Keep a certificate for runs on this machine; it replaces an older one. Raises EvidenceError."""
@@ -684,6 +697,7 @@ class EvidenceStore:
             engine_use=uses[1],
             engine_series=engine_series(scraped, names, _begins(levels, around.zero_s + begin_s)),
             ceilings=ceilings,
+            counted=count_load(records, levels, spec.workload),
             not_supported=load.not_supported if load else None,
             instrument=self._instrument(run_id, spec, records, load),
             certificate=certificate,
@@ -931,6 +945,24 @@ def new_run_id() -> str:
 def new_id(kind: str) -> str:
     """`kind`, a dash and 10 random base32 characters."""
     return f"{kind}-" + "".join(secrets.choice(_ALPHABET) for _ in range(10))
+
+
+def _payload(data: BaseModel) -> bytes:
+    return data.model_dump_json(indent=1).encode() + b"\n"
+
+
+def _manifest(folder: Path, run_id: str) -> bytes:
+    """The manifest of a folder as it is now, signed with its own digest."""
+    there = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    manifest = Manifest(
+        run_id=run_id,
+        lab_version=__version__,
+        files={path.name: sha256_of(path) for path in there},
+        sizes={path.name: path.stat().st_size for path in there},
+        own_sha256=UNSIGNED,
+    )
+    unsigned = _payload(manifest)
+    return unsigned.replace(UNSIGNED.encode(), hashlib.sha256(unsigned).hexdigest().encode())
 
 
 @cache

@@ -3,7 +3,7 @@
 `vllm-bench` is computed from the raw streams by that tool's definitions, not by the lab's: its TTFT is at the first
 chunk with a choice, its end at the last. What its format has no place for (the steady window, what a request was for)
 is left out, and so are the times of day and every answer. `csv` and `parquet` are one row a request with the lab's own
-metrics.
+metrics. `llm-d` is one benchmark report for each level (see `lab.llmd_report`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
+from lab.llmd_report import level_report
 from lab.metrics.catalog import PER_REQUEST
-from lab.records import ChunkKind, Outcome, RequestRecord, RunState
+from lab.records import ChunkKind, EvidenceGrade, Outcome, RequestRecord, RunState
 from lab.spec import Rung, RunSpec
 
 Form = Literal["vllm-bench", "csv", "parquet"]
@@ -37,13 +38,7 @@ def export(store: EvidenceStore, run_id: str, form: Form) -> bytes:
     Raises:
         EvidenceError: the run was not measured to its end or is damaged, or the format needs what it does not have.
     """
-    status = store.status(run_id)
-    if status.state is not RunState.MEASURED or (problems := store.verify(run_id)):
-        why = f"is {status.state}" if status.state is not RunState.MEASURED else f"is damaged: {'; '.join(problems)}"
-        raise EvidenceError(f"{run_id} {why}; only whole, measured runs are handed on", f"lab show {run_id}")
-    records = [record for record in store.requests(run_id) if not record.warmup]
-    if not records:
-        raise EvidenceError(f"{run_id} has no load to hand on", f"lab show {run_id}")
+    records = _measured(store, run_id)
     if form == "vllm-bench":
         return _vllm_bench(run_id, store.spec(run_id), records)
     rows = [_row(record) for record in records]
@@ -57,6 +52,43 @@ def export(store: EvidenceStore, run_id: str, form: Form) -> bytes:
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue().encode()
+
+
+def export_reports(store: EvidenceStore, run_id: str, grade: EvidenceGrade) -> dict[int, bytes]:
+    """One measured run as llm-d benchmark reports: level → report.
+
+    Args:
+        store: where the run is.
+        run_id: the run.
+        grade: what its evidence may carry.
+
+    Raises:
+        EvidenceError: the run was not measured to its end or is damaged.
+    """
+    records, spec = _measured(store, run_id), store.spec(run_id)
+    launch, environment = store.launch(run_id), store.environment(run_id)
+    return {
+        level: json.dumps(
+            level_report(run_id, spec, level, of_level, launch=launch, environment=environment, grade=grade),
+            indent=1,
+            allow_nan=False,
+        ).encode()
+        + b"\n"
+        for level in range(len(spec.workload.rungs))
+        if (of_level := [one for one in records if one.level == level])
+    }
+
+
+def _measured(store: EvidenceStore, run_id: str) -> list[RequestRecord]:
+    """The measured requests of a whole run, at least one. Raises EvidenceError."""
+    status = store.status(run_id)
+    if status.state is not RunState.MEASURED or (problems := store.verify(run_id)):
+        why = f"is {status.state}" if status.state is not RunState.MEASURED else f"is damaged: {'; '.join(problems)}"
+        raise EvidenceError(f"{run_id} {why}; only whole, measured runs are handed on", f"lab show {run_id}")
+    records = [record for record in store.requests(run_id) if not record.warmup]
+    if not records:
+        raise EvidenceError(f"{run_id} has no load to hand on", f"lab show {run_id}")
+    return records
 
 
 def _row(record: RequestRecord) -> dict[str, Any]:

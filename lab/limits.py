@@ -209,7 +209,17 @@ class Totals(Frozen):
 class Sum(Frozen):
     """A stated value beside the one that follows from the other totals."""
 
-    name: Literal["requests", "request_rps", "input_tok_per_s", "output_tok_per_s", "total_tok_per_s", "in_flight"]
+    name: Literal[
+        "requests",
+        "request_rps",
+        "input_tok_per_s",
+        "output_tok_per_s",
+        "total_tok_per_s",
+        "in_flight",
+        "row_input_tokens",
+        "row_output_tokens",
+        "round_output_tokens",
+    ]
     stated: float
     follows: float
     agrees: bool

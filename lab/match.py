@@ -97,6 +97,8 @@ class Kind(StrEnum):
     """The workload needs what this engine was not seen to do."""
     NOT_MEASURED = "not-measured"
     """The run was not measured to its end."""
+    BETRAYED = "betrayed"
+    """The load itself shows it: see `lab.betray.Betrayal`."""
 
 
 class Mismatch(Frozen):
@@ -186,7 +188,7 @@ def comparable(value: Value | None) -> Value | None:
 
 def own_reasons(side: Side) -> tuple[Mismatch, ...]:
     """Why one run may not stand beside any other, and its footnotes; in the order in which to fix them."""
-    return _in_order([*_state(side), *_as_asked(side), *_checks(side), *_fields(side)])
+    return in_order([*_state(side), *_as_asked(side), *_checks(side), *_fields(side)])
 
 
 def match(sides: Sequence[Side]) -> tuple[Mismatch, ...]:
@@ -196,7 +198,7 @@ def match(sides: Sequence[Side]) -> tuple[Mismatch, ...]:
     the format of the KV cache too.
     """
     own = [one for side in sides for one in own_reasons(side)]
-    return _in_order([*_together(own), *between(sides)])
+    return in_order([*_together(own), *between(sides)])
 
 
 def between(sides: Sequence[Side]) -> tuple[Mismatch, ...]:
@@ -204,7 +206,7 @@ def between(sides: Sequence[Side]) -> tuple[Mismatch, ...]:
     if len(sides) < 2:
         return ()
     found = _Between(sides)
-    return _in_order([*found.asked(), *found.read_back(), *found.counted(), *found.surroundings()])
+    return in_order([*found.asked(), *found.read_back(), *found.counted(), *found.surroundings()])
 
 
 def refusals(mismatches: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
@@ -426,7 +428,7 @@ def _topic(condition: Condition) -> Topic:
     return _CONDITION_TOPICS.get(condition, Topic.SETTINGS)
 
 
-def _in_order(mismatches: Sequence[Mismatch]) -> tuple[Mismatch, ...]:
+def in_order(mismatches: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
     """What refuses, by topic, then the footnotes; otherwise as they were found."""
     topics = list(Topic)
     return tuple(sorted(mismatches, key=lambda one: (not one.refuses, topics.index(one.topic))))

@@ -6,15 +6,20 @@ over ipc, not over TCP ports that another run could take. An unknown parameter i
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
 
 
 def main(argv: list[str]) -> int:
     """Execute; 0 when every cell ran, 1 when one raised or the kernel died."""
     import papermill
-    from jupyter_client.manager import KernelManager
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient.exceptions import DeadKernelError
 
     source, target, parameters = Path(argv[0]), Path(argv[1]), json.loads(argv[2])
@@ -23,7 +28,8 @@ def main(argv: list[str]) -> int:
         print(f"{source.name} has no parameter {', '.join(sorted(unknown))}")
         return 1
     # the connection file and the sockets lie in the working directory, which the supervisor removes
-    kernel = KernelManager(kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json"))
+    # the asynchronous manager: with the other, nobody looks whether the kernel lives while a cell runs
+    kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", connection_file=str(Path.cwd() / "kernel.json"))
     try:
         papermill.execute_notebook(
             str(source),
@@ -42,8 +48,12 @@ def main(argv: list[str]) -> int:
         return 1
     finally:
         if kernel.has_kernel:  # papermill ends only a kernel that it started itself
-            kernel.shutdown_kernel(now=True)
+            asyncio.run(_end(kernel))
     return 0
+
+
+async def _end(kernel: AsyncKernelManager) -> None:
+    await kernel.shutdown_kernel(now=True)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,12 @@ class RequestRecord(Frozen):
         return tuple(t for t, kind in zip(self.chunk_s, self.chunk_kind, strict=True) if kind in _TOKEN_KINDS)
 
 
+FinishReason = Literal[
+    "stop", "length", "tool_calls", "content_filter", "abort", "error", "eos_token", "stop_sequence", "other"
+]
+"""How an answer ended; a word that is none of these is `other`."""
+
+
 class Summary(Frozen):
     """One metric over the requests (or gaps) of one level."""
 

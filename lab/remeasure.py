@@ -22,6 +22,7 @@ ENDPOINTS = {
     "chat": "chat",
     "openai-chat": "chat",
     "vllm-chat": "chat",
+    "completions": "completions",
     "openai": "completions",
     "vllm": "completions",
 }
@@ -29,6 +30,12 @@ ENDPOINTS = {
 
 DRAFTERS = ("off", "ngram")
 """Ways of drafting that a launch profile of this lab can say."""
+
+
+KV_BLOCK = 64
+"""Tokens of the largest block of an engine's KV cache."""
+
+_KV_WORDS = f"tokens for all sequences: a multiple of {KV_BLOCK}, at least the context limit; "
 
 
 def write_plan(record: ImportedRecord, path: Path, *, against: str | None = None) -> tuple[OpenQuestion, ...]:
@@ -53,7 +60,8 @@ def write_plan(record: ImportedRecord, path: Path, *, against: str | None = None
     own = own if own is not None and own.seat in ("on", "off") else None
     if other is not None and own is not None and other.key == own.key:
         raise ParamsError(f"{other.key} is the record's own engine; --against names another one")
-    text = "\n".join(_lines(record, own, other)) + "\n"
+    lines = (" ".join(line.splitlines()) for line in _lines(record, own, other))  # words of a file may hold breaks
+    text = "\n".join(lines) + "\n"
     try:
         write_atomically(path, text.encode())
     except OSError as problem:
@@ -79,9 +87,12 @@ def _lines(record: ImportedRecord, own: Entry | None, other: Entry | None) -> It
             f"KV cache {_kv(record)}",
         )
     )
-    yield _asked("model", f"a file of params/models/ with these weights: {weights}")
+    words = (
+        "a file of params/models/ (write one like qwen3-8b-bf16.yaml, then lab model digest NAME) with these weights"
+    )
+    yield _asked("model", f"{words}: {weights}")
     yield "workload:"
-    yield "  use: chat # only for what this file does not say itself: nothing"
+    yield "  use: chat # a workload has a name; every field of it is said here"
     yield from (f"  {line}" for line in _workload(record))
     yield "sampling:"
     yield f"  {_known('temperature', load.temperature, 'not recorded')}"
@@ -102,12 +113,18 @@ def _lines(record: ImportedRecord, own: Entry | None, other: Entry | None) -> It
         )
     else:
         yield f"chat_template_kwargs: {{enable_thinking: {json.dumps(thinking)}}} # as the model's template names it"
-    yield _asked("quality", "a folder of params/quality/: the record has no quality under the same run")
+    tasks = ", ".join(dict.fromkeys(f"{one.task} {one.version or ''}".strip() for one in record.scores))
+    yield _asked(
+        "quality",
+        f"a folder of params/quality/ that asks what the record asked: {tasks}"
+        if tasks
+        else "a folder of params/quality/ (smoke is at hand): the record has no quality under the same run",
+    )
     yield _known("context_limit", record.named(Condition.CONTEXT_LIMIT), "tokens; not recorded")
     yield _asked("preparation_counts", "true or false: does preparation time count in the decision?")
     yield (
         "repeats: 3 # fresh launches; the record had rounds on one engine"
-        if load.repeats
+        if (load.repeats or 0) > 1
         else "repeats: 3 # fresh launches"
     )
     yield _asked(
@@ -150,7 +167,11 @@ def _workload(record: ImportedRecord) -> Iterator[str]:
     )
     endpoint = ENDPOINTS.get(load.endpoint or "")
     yield _known("endpoint", endpoint, f"chat or completions; the record says {load.endpoint or 'nothing'}")
-    yield _asked("content", "words, or own-traffic with a source: the record's prompts were its own and are not in it")
+    yield _asked(
+        "content",
+        "words, or own-traffic with source: FILE in place of the next two lines: the record's prompts were its own and "
+        "are not in it",
+    )
     if load.input_tokens is not None and read:
         yield _asked("input_tokens", f"{load.input_tokens} were asked{read}, the template counted")
     else:
@@ -178,6 +199,7 @@ def _workload(record: ImportedRecord) -> Iterator[str]:
     yield _known("timeout_s", load.timeout_s, "limit of a request, seconds; not recorded")
     yield _asked("slo", "null for no goodput, or {ttft_s: …, tpot_s: …}: the record names none")
     yield _known("seed", load.seed, "of the prompts; not recorded")
+    yield "workers: 1 # load processes of this lab"
 
 
 def _profile(record: ImportedRecord) -> Iterator[str]:
@@ -186,7 +208,7 @@ def _profile(record: ImportedRecord) -> Iterator[str]:
     for condition, words in (
         (Condition.PREFIX_CACHING, "true or false; not recorded"),
         (Condition.CHUNKED_PREFILL, "true or false; not recorded"),
-        (Condition.KV_CACHE_TOKENS, "tokens for all sequences; not recorded"),
+        (Condition.KV_CACHE_TOKENS, _KV_WORDS + "not recorded"),
         (Condition.MAX_NUM_SEQS, "not recorded"),
         (Condition.MAX_BATCHED_TOKENS, "tokens of one prefill step; not recorded"),
         (Condition.CUDA_GRAPHS, "true or false; not recorded"),
@@ -194,7 +216,10 @@ def _profile(record: ImportedRecord) -> Iterator[str]:
     ):
         noted = next((one.value for one in record.from_notes if one.condition is condition), None)
         value = record.named(condition)
-        if value is None and noted is not None:
+        said = noted if value is None else value
+        if condition is Condition.KV_CACHE_TOKENS and isinstance(said, int) and said % KV_BLOCK:
+            yield _asked(condition.value, f"{_KV_WORDS}the record says {said}, which is none")
+        elif value is None and noted is not None:
             yield f"{condition.value}: {json.dumps(noted)} # as a note of the record says"
         else:
             yield _known(condition.value, value, words)

@@ -29,13 +29,13 @@ from lab.engines.attachment import KEY_VARIABLE, EngineAttachment, is_here
 from lab.engines.process import EngineProcess, child_environment
 from lab.engines.reference import read_emissions
 from lab.environment import Environment, capture
-from lab.errors import EngineDied, EngineError, LabError, ModelError
+from lab.errors import STORAGE, EngineDied, EngineError, LabError, ModelError
 from lab.evidence import DONE, EvidenceStore, Isolation, LaunchRecord, LoadFacts, PromptFacts, RunRecord
 from lab.gpu import open_gpus
 from lab.hardware import limits_of, read_hardware
 from lab.leash import Leashed
 from lab.limits import Limits, MemoryBandwidth
-from lab.load.driver import LoadJob, LoadResult, Progress, StopLoad, run_load
+from lab.load.driver import LoadFailed, LoadJob, LoadResult, Progress, StopLoad, run_load
 from lab.load.ladder import build_levels
 from lab.load.prompts import PATHS, first_request, longest_tokens
 from lab.load.sources import Source, read_source
@@ -243,7 +243,11 @@ class Run:
                 open_gpus() as (gpus, gpu_reason),
                 RunWatch(engine.endpoint, self._adapter.metrics_path, engine_pid=engine.pid, gpus=gpus) as watch,
             ):
-                result = run_load(self._job(*(level.job for level in levels)), self._say_load)
+                failed: LoadFailed | None = None
+                try:
+                    result = run_load(self._job(*(level.job for level in levels)), self._say_load)
+                except LoadFailed as problem:  # what was measured until then is kept before the run ends
+                    failed, result = problem, problem.kept
             self._store.write_requests(self.run_id, result.records)
             self._store.write_watch(self.run_id, watch.samples, watch.host, watch.gpu)
             self._write(
@@ -262,6 +266,8 @@ class Run:
                 ),
             )
             engine.check_alive("under load", patience_s=0.0 if result.complete else 2.0)
+            if failed is not None:
+                raise failed
             self._keep_emissions()
             if not result.complete:
                 raise KeyboardInterrupt
@@ -666,6 +672,8 @@ def _ending(problem: BaseException) -> tuple[RunState, str]:
         return RunState.INTERRUPTED, "stopped by the user"
     if isinstance(problem, LabError):
         return RunState.FAILED, problem.what
+    if isinstance(problem, OSError) and problem.errno in STORAGE:
+        return RunState.FAILED, f"a file could not be written: {problem.strerror}"
     return RunState.FAILED, f"{type(problem).__name__}: {problem}"
 
 

@@ -25,7 +25,7 @@ from lab.records import Capabilities, Certificate, Concern, InstrumentLevel, Lan
 from lab.report.ceilings import ceiling_facts, level_words
 from lab.report.grid import Table as Grid
 from lab.report.messages import engine_message, message, messages
-from lab.report.reasons import footnote_word, mismatch_text, values_text
+from lab.report.reasons import footnote_word, mismatch_text, values_text, why_text
 from lab.roster import ROSTER, Entry, find
 from lab.spec import RunSpec, Workload
 from lab.support import Support, SupportTable, look_up
@@ -298,7 +298,8 @@ def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: C
             about = t(f"topic-{mismatch.topic.value}")
             note = "" if mismatch.refuses else f"{footnote_word(t)} "
             whose = "" if mismatch.run_ids == run_ids else f"  {', '.join(mismatch.run_ids)}"
-            out.print(Text(f"   {note}{about}: {mismatch_text(mismatch, t)}{whose}"), soft_wrap=True)
+            line = t("mismatch-line", what=about, why=mismatch_text(mismatch, t))
+            out.print(Text(f"   {note}{line}{whose}"), soft_wrap=True)
         return
     if not refused:
         out.print(
@@ -309,7 +310,7 @@ def describe_match(found: tuple[Mismatch, ...], run_ids: tuple[str, ...], out: C
         out.print(f"not comparable: {what}, {len(refused)} reason(s), in the order in which to fix them")
     table = Table("about", "what", "why", "values", "runs", box=None, header_style="bold")
     for mismatch in found:
-        values, why = values_text(mismatch, messages(LANG)), message(LANG, f"mismatch-{mismatch.kind}")
+        values, why = values_text(mismatch, messages(LANG)), why_text(mismatch, messages(LANG))
         runs = "all" if mismatch.run_ids == run_ids and not one else ", ".join(mismatch.run_ids)
         kind = "" if mismatch.refuses else "footnote: "
         table.add_row(message(LANG, f"topic-{mismatch.topic}"), mismatch.field, Text(kind + why), Text(values), runs)

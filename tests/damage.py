@@ -245,8 +245,8 @@ def _hold_laws(root: Path, plan: RunPlan, run_id: str, name: str, what: str, tal
     if refused is None or run_id not in refused or name not in printed:
         tally.broken.append(f"{what}: lab verify --all said {refused!r}: {printed!r}")
     _, printed = ask("runs")
-    rows = [line.split() for line in printed.splitlines() if run_id in line]
-    if [row[1] for row in rows] != ["damaged"]:
+    rows = [line.split() for line in printed.splitlines()]
+    if [row[1] for row in rows if row[:1] == [run_id]] != ["damaged"]:
         tally.broken.append(f"{what}: lab runs said {printed!r}")
     for words in (
         ("show", run_id),

@@ -187,7 +187,9 @@ def test_numbers_of_one_round_out_of_several_are_a_footnote() -> None:
     ("version", "commit", "kind"),
     [
         ("0.27.1", "6e448d0", "release"), ("v1.2", None, "release"), ("1.2.post1", None, "release"),
-        ("0.0.0.dev0+branch.g561c8f3", None, "branch"), ("1.2rc1", None, "branch"), ("main", None, "branch"),
+        ("0.0.0.dev0+branch.g561c8f3", None, "branch"), ("1.2rc1", None, "candidate"),
+        ("0.32.0+cpu", None, "release"), ("b4719", None, "release"), ("1.0.0-beta-preview", None, "candidate"),
+        ("main", None, "branch"),
         ("bdcccc2c", None, "commit"), (None, "bdcccc2c", "commit"), (None, None, None),
     ],
 )  # fmt: skip
@@ -202,7 +204,7 @@ def test_a_branch_beside_a_release_is_named() -> None:
 
 def test_one_machine_name_with_two_drivers_is_two_hosts() -> None:
     one = only(trace("a", "P"), trace("b", "Q", {"machine.driver": "1.3"}))
-    assert (one.sign, one.values[1]) == (Sign.HOSTS, {"host": "driver 1.3"})
+    assert (one.sign, one.values[1]) == (Sign.HOSTS, {"driver": "1.3"})
 
 
 def test_drafting_ahead_on_two_engines_is_two_methods_even_where_the_word_is_one() -> None:

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
+import psutil
+
+from lab.evidence import EvidenceStore
+from lab.plan import RunPlan
+from lab.records import RunState
+from lab.run import RunEvent, run_plan
 from tests.kills import kill_many
 
 
 def test_whatever_is_killed_the_store_tells_the_truth_and_nothing_is_left(tmp_path: Path) -> None:
-    tally = kill_many(3, tmp_path, seed=7)
+    tally = kill_many(2, tmp_path, seed=7)
     assert tally.broken == [], tally.lines()
-    assert sum(tally.killed.values()) == 3
+    assert sum(tally.killed.values()) == 2
+
+
+def test_a_kernel_that_is_killed_while_a_cell_runs_ends_the_run(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path]
+) -> None:
+    def kill(event: RunEvent) -> None:
+        if event.facts.get("step") != "throughput":
+            return
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+                if "ipykernel_launcher" in " ".join(process.cmdline()):
+                    process.kill()
+
+    (ended,) = run_plan(*small_plan, store, kill)
+    assert (ended.state, ended.reason) == (
+        RunState.FAILED,
+        "the notebook ended during 'throughput' with code 1: the kernel died: Kernel died",
+    )
+    assert store.verify(ended.run_id) == ()

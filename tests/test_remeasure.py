@@ -10,6 +10,7 @@ from lab.errors import OpenQuestions, ParamsError
 from lab.evidence import EvidenceStore
 from lab.imports import import_files
 from lab.imports.record import ImportedRecord
+from lab.launching import launches
 from lab.params import open_questions
 from lab.plan import load_plan
 from lab.remeasure import write_plan
@@ -35,6 +36,9 @@ ANSWERS = {
     "comparison.runs.1.set.chunked_prefill": "true",
     "comparison.runs.1.set.cuda_graphs": "true",
     "comparison.runs.1.set.speculative": '"off"',
+    "comparison.runs.1.set.kv_cache_tokens": "4096",
+    "comparison.runs.1.set.max_num_seqs": "8",
+    "comparison.runs.1.set.max_batched_tokens": "4096",
 }
 """What an analyst might answer; whatever else is asked gets 1."""
 
@@ -84,6 +88,7 @@ def test_a_plan_whose_questions_are_answered_varies_the_engine_and_nothing_else(
     assert [spec.engine for spec in group.specs] == ["vllm", "sglang"]
     assert group.specs[0].workload.concurrency == (2,)
     assert group.specs[0].profile == group.specs[1].profile
+    assert len(launches(path, None, None)) == 2  # what lab launch --dry-run prints
 
 
 def test_the_engine_it_is_set_against_can_be_named_at_once(record: ImportedRecord, plan_folder: Path) -> None:
@@ -117,3 +122,15 @@ def test_a_question_is_found_wherever_it_stands_and_said_with_its_comment(tmp_pa
         ("a.b", 1, "what is b?"),
         ("c.1", 3, ""),
     ]
+
+
+def test_a_budget_that_no_engine_can_divide_is_asked_for(store: EvidenceStore, plan_folder: Path) -> None:
+    note = "KV cache dtype auto resolved float8_e4m3fn; {} KV tokens."
+    for tokens, asked in ((4096, False), (4097, True)):
+        notes = [{"severity": "info", "text": note.format(tokens)}]
+        path = write(plan_folder.parent, f"{tokens}.json", atlas_record(gotchas=notes))
+        (kept,) = import_files(store, "inference-atlas", [path])
+        plan = plan_folder / f"{tokens}.yaml"
+        found = {one.key: one.words for one in write_plan(kept.record, plan)}
+        assert ("comparison.runs.1.set.kv_cache_tokens" in found) is asked
+        assert str(tokens) in plan.read_text(encoding="utf-8")

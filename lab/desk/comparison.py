@@ -12,11 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from lab.betray import betray, trace_of_run, unknown
+from lab.betray import betrayals, trace_of_run
 from lab.desk.sheet import Sheet, sheet
 from lab.errors import EvidenceError, LabError
 from lab.evidence import EvidenceStore, RunRecord
-from lab.match import match, refusals, side_of
+from lab.match import in_order, match, refusals, side_of
 from lab.metrics.catalog import PER_LEVEL, PER_REQUEST, Metric, measure_level
 from lab.metrics.stats import interval_over_launches
 from lab.publish.contrasts import IN_BITS
@@ -24,7 +24,6 @@ from lab.publish.edition import newest_runs
 from lab.publish.evidence import PublicRun
 from lab.publish.projection import grade_of, project
 from lab.records import LevelResult, Outcome, RequestRecord, RunState, TaskScore
-from lab.report.betrayed import finding_lines, headline, letters, unknown_lines
 from lab.report.cells import table
 from lab.report.grid import Row, Table, words
 from lab.report.loads import Load, load_text
@@ -68,10 +67,11 @@ def runs_frame(store: EvidenceStore) -> pd.DataFrame:
         except EvidenceError as problem:
             rows.append({"run_id": run_id, "state": "damaged", "note": problem.what})
             continue
+        damage = store.verify(run_id) if status.ended_at else ()
         rows.append(
             {
                 "run_id": run_id,
-                "state": status.state.value,
+                "state": "damaged" if damage else status.state.value,
                 "match_id": status.match_id,
                 "table": spec.table,
                 "engine": spec.engine,
@@ -80,7 +80,7 @@ def runs_frame(store: EvidenceStore) -> pd.DataFrame:
                 "model": spec.model.series,
                 "plan": status.plan,
                 "started": f"{status.started_at:%Y-%m-%d %H:%M}",
-                "note": (status.reason or "").partition("\n")[0][:60],
+                "note": damage[0] if damage else (status.reason or "").partition("\n")[0][:60],
             }
         )
     return pd.DataFrame(rows).fillna("")
@@ -115,18 +115,14 @@ class Comparison:
         self.t: Messages = messages(lang)
         self.run_ids = tuple(dict.fromkeys(run_ids)) or newest_match(store)
         self.records: dict[str, RunRecord] = {run_id: store.read(run_id) for run_id in self.run_ids}
-        sides = [side_of(record, grade_of(record)[0]) for record in self.records.values()]
-        self.mismatches = match(sides)
-        self._traces = [
-            trace_of_run(record, store.requests(run_id), grade_of(record)[0])
-            for run_id, record in self.records.items()
-        ]  # fmt: skip
-        self._betrayed = betray(self._traces)
+        graded = [(record, grade_of(record)[0]) for record in self.records.values()]
+        betrayed = betrayals([trace_of_run(record, grade) for record, grade in graded])
+        self.mismatches = in_order((*match([side_of(record, grade) for record, grade in graded]), *betrayed))
 
     @property
     def refused(self) -> bool:
         """Whether something stands against setting these runs side by side."""
-        return bool(refusals(self.mismatches)) or any(one.refuses for one in self._betrayed)
+        return bool(refusals(self.mismatches))
 
     @property
     def reasons(self) -> Sheet:
@@ -143,13 +139,6 @@ class Comparison:
         ]
         if self.mismatches:
             parts.append(self._reasons_table())
-        if self._betrayed:
-            names = letters(list(self.run_ids))
-            parts += [headline(self._betrayed, t), *(f"{name} = {run_id}" for run_id, name in names.items())]
-            parts += [
-                *finding_lines(self._betrayed, t),
-                *unknown_lines(unknown(self._traces), tuple(names.values()), t),
-            ]
         return sheet([*parts, *([t("desk-apart")] if self.refused else [])], t)
 
     def _reasons_table(self) -> Table:
@@ -203,14 +192,15 @@ class Comparison:
         wide = self.values.assign(head=heads).pivot(
             index=["series", "run_id", "load", "at"], columns="head", values="value"
         )
-        return wide[list(dict.fromkeys(heads))].rename_axis(columns=None).map(_short)
+        return wide[list(dict.fromkeys(heads))].rename_axis(columns=None).map(_short).droplevel("load")
 
     @property
     def intervals(self) -> pd.DataFrame:
         """Mean and 95 % interval over the fresh launches of one spec; no row where there was one launch."""
         shown = self.values.dropna(subset=["low"])
         columns = ["series", "at", "metric", "unit", "mean", "low", "high", "launches"]
-        return shown[columns].drop_duplicates().reset_index(drop=True)
+        frame = shown[columns].drop_duplicates().reset_index(drop=True).astype({"launches": int})
+        return frame.assign(**{name: frame[name].map(_short) for name in ("mean", "low", "high")})
 
     @cached_property
     def missing(self) -> pd.DataFrame:

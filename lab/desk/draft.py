@@ -219,6 +219,8 @@ class Draft:
     @property
     def support(self) -> Sheet:
         """What the support table says of each combination, and where it says so."""
+        if self.plan is None:
+            return sheet((self.t("desk-no-plan"),), self.t)
         known, machine, rows = read_support(), capture(), []
         for run in self._launched_once():
             found = look_up(known, run.spec, machine)

@@ -19,20 +19,13 @@ import vl_convert
 from lab.desk.comparison import Comparison
 from lab.desk.sheet import Sheet, sheet
 from lab.publish.contrasts import IN_BITS
+from lab.report.drawing import corners
 from lab.report.figure import watermark
 from lab.report.messages import messages
 from lab.report.series import Series
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 WIDTH = 560
-VEGA_MARKERS = {
-    "circle": "circle",
-    "square": "square",
-    "triangle": "triangle-up",
-    "diamond": "diamond",
-    "cross": "cross",
-}
-"""What Vega calls the markers of the report."""
 
 
 class Plot:
@@ -83,7 +76,8 @@ def plot_values(found: Comparison, first: str = "output_tok_per_s") -> Plot | Sh
         return instead
     names = [f"{metric} ({unit})" for metric, unit in dict(zip(values["metric"], values["unit"], strict=True)).items()]
     frame = values.assign(name=values["metric"] + " (" + values["unit"] + ")")
-    chosen = next((name for name in names if name.startswith(f"{first} (")), names[0])
+    starts = (f"{first} (", f"{first.removesuffix('_s')} p50 (")
+    chosen = next((name for name in names if name.startswith(starts)), names[0])
     metric = alt.param(
         name="metric", value=chosen, bind=alt.binding_select(options=names, name=f"{t('comparison-row')} ")
     )
@@ -238,15 +232,22 @@ def _encodings(series: dict[str, Series], present: pd.Series[str]) -> tuple[alt.
     drawn = {label: one for label, one in series.items() if label in set(present)}
     legend = alt.Legend(title=None, orient="bottom", direction="vertical", labelLimit=400, symbolOpacity=1)
     names, colours = list(drawn), [one.colour for one in drawn.values()]
-    shapes = list(VEGA_MARKERS.values())
-    markers: list[str] = []
-    for place, one in enumerate(drawn.values()):
-        first = list(VEGA_MARKERS).index(one.marker)
-        markers.append(shapes[(first + colours[:place].count(one.colour)) % len(shapes)])
+    markers = [_shape(one) for one in drawn.values()]
     dashes = [[float(part) for part in one.dash.split()] or [1, 0] for one in drawn.values()]
     colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
     shape = alt.Shape("series:N", scale=alt.Scale(domain=names, range=markers), legend=legend)
     return colour, shape, alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), legend=legend)
+
+
+_HOLE = 0.55
+"""Of a hollow marker, as a share of its size."""
+
+
+def _shape(one: Series) -> str:
+    """The marker of a series as Vega draws it, a path: a hollow one has a hole, its corners the other way round."""
+    outer = corners(one.marker)
+    inner = tuple((_HOLE * x, _HOLE * y) for x, y in reversed(outer)) if one.hollow else ()
+    return "".join("M" + "L".join(f"{x:.2f},{y:.2f}" for x, y in ring) + "Z" for ring in (outer, inner) if ring)
 
 
 def _data(frame: pd.DataFrame) -> alt.Data:

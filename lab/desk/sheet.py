@@ -14,8 +14,8 @@ from lab.report.messages import Messages
 
 _STYLE = (
     "<style>.lab-sheet table{text-align:left;margin-bottom:.6em}.lab-sheet caption{text-align:left;font-weight:bold}"
-    ".lab-sheet th,.lab-sheet td{text-align:left!important;vertical-align:top;white-space:normal;"
-    "overflow-wrap:anywhere}.lab-sheet code{white-space:normal}"
+    ".lab-sheet th,.lab-sheet td{text-align:left!important;vertical-align:top;white-space:normal}"
+    ".lab-sheet code{white-space:normal;overflow-wrap:anywhere}"
     ".lab-sheet .n{text-align:right!important;font-variant-numeric:tabular-nums}"
     ".lab-sheet .badge{border:1px solid;border-radius:.3em;padding:0 .3em}</style>"
 )

@@ -28,6 +28,8 @@ QUIET_VARIABLES = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_T
 
 POLL_EVERY_S = 0.01
 LOG_LINES = 12
+HALF_OF_A_LOG = 16 * 2**20
+"""Of a log longer than two of these the middle is not looked at: an engine that prints without end fills no memory."""
 ERROR_LINE = re.compile(r"\b(ValueError|RuntimeError|OSError|MemoryError|OutOfMemoryError|KeyError): \S")
 """The line of a Python traceback that says what went wrong."""
 
@@ -150,9 +152,13 @@ class EngineProcess:
             )
 
     def log(self) -> str:
-        """Everything it has printed so far; empty when the log cannot be read."""
+        """What it has printed so far, of a very long log the beginning and the end; empty when it cannot be read."""
         try:
-            return self._log_path.read_text(encoding="utf-8", errors="replace")
+            with self._log_path.open("rb") as log:
+                head = log.read(HALF_OF_A_LOG)
+                end = log.seek(0, os.SEEK_END)
+                log.seek(max(end - HALF_OF_A_LOG, len(head)))
+                return (head + log.read(HALF_OF_A_LOG)).decode("utf-8", "replace")
         except OSError:
             return ""
 

@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from lab.match import match as side_by_side
 from lab.match import own_reasons, refusals
 from lab.metrics.stats import interval_over_launches
+from lab.publish.beside import match_runs
 from lab.publish.contrasts import IN_BITS
 from lab.publish.evidence import PublicContrast, PublicLevel, PublicRun, PublicTask
 from lab.quality.coverage import NoVerdict
@@ -200,7 +200,7 @@ def measure(
         if isinstance(found, Absent):
             return found
         groups.append(found)
-    if against is not None and refusals(side_by_side([one.side for group in groups for one in group])):
+    if against is not None and refusals(match_runs([one for group in groups for one in group])):
         return Absent(why="not-comparable", engine=engine)
     if metric == "quality_loss":
         return _quality_loss(groups[0], groups[1], contrasts)

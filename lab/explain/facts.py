@@ -135,6 +135,36 @@ class Stated(Frozen):
     overruled: Overruled | None = None
 
 
+class Conflict(Frozen):
+    """A fact of which two files say different things."""
+
+    fact: Name
+    value: bool | float | Literal["not-applicable"]
+    """What was used."""
+    unit: Unit | None
+    source: Literal["declared", "traffic"]
+    by: Who
+    day: Day
+    other: Overruled
+
+
+def conflicts(facts: TeamFacts, workload: WorkloadFacts) -> tuple[Conflict, ...]:
+    """Every fact of a workload, its engines' left out, of which something else was said and not used."""
+    return tuple(
+        Conflict(
+            fact=name,
+            value=one.value,
+            unit=one.unit,
+            source=one.measured_from or "declared",
+            by=one.by or facts.by,
+            day=one.day or facts.day,
+            other=one.overruled,
+        )
+        for name, one in workload.facts.items()
+        if isinstance(one, Entry) and one.overruled is not None
+    )
+
+
 def read_facts(path: Path, decision: Decision) -> TeamFacts:
     """The facts of a file, held against the questions they are to answer.
 

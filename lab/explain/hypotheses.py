@@ -351,13 +351,20 @@ def _pairs(hypothesis: Hypothesis, groups: Sequence[Runs]) -> Iterator[tuple[Run
         for group in groups:
             yield group, group, None
         return
-    apart = hypothesis.varies == "cache_tier"  # two starts are two questions, so they never are one match
-    for before, after in permutations(groups, 2):
-        if before[0].match_id != after[0].match_id and not apart:
-            continue
-        one, other = (_value(hypothesis.varies, group[0]) for group in (before, after))
-        if (one, other) in hypothesis.ends:
-            yield before, after, (_word(one), _word(other))
+    together: dict[str, list[tuple[Value, Runs]]] = {}
+    for group in groups:
+        value = _value(hypothesis.varies, group[0])
+        if any(value in pair for pair in hypothesis.ends):
+            together.setdefault(_beside(hypothesis, group[0]), []).append((value, group))
+    for beside in together.values():
+        for (one, before), (other, after) in permutations(beside, 2):
+            if (one, other) in hypothesis.ends:
+                yield before, after, (_word(one), _word(other))
+
+
+def _beside(hypothesis: Hypothesis, run: PublicRun) -> str:
+    """What runs have in common that may test it: the match, or the engine where two starts are never one match."""
+    return run.match_id if hypothesis.varies != "cache_tier" else f"{run.engine} {run.profile.name}"
 
 
 def _value(field: Varies | None, run: PublicRun) -> Any:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from lab.explain.claims import Absent, Claim, Load, NotApplicable, Observation, measure, observations
 from lab.explain.decision import Both, Branch, Decision, Gate, Node, Question
-from lab.explain.facts import Stated, TeamFacts, WorkloadFacts, stated
+from lab.explain.facts import Conflict, Stated, TeamFacts, WorkloadFacts, conflicts, stated
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
 from lab.roster import find
@@ -84,6 +84,8 @@ class Path(Frozen):
     """Runs that no rule reads."""
     generated: bool
     """True when a claim on it comes from generated numbers: a demonstration, no decision."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Facts of which two files say different things, where no step shows it."""
 
 
 def answer(question: Question, evidence: Evidence) -> Answer:
@@ -289,6 +291,7 @@ def path_of(
         _step(f"columns.{key}", "column", column, column.engine, answers) for key, column in decision.columns.items()
     )
     claims = [step.evidence for step in (*steps, *columns) if isinstance(step.evidence, Claim)]
+    shown = {step.evidence.fact for step in (*steps, *columns) if isinstance(step.evidence, Stated)}
     return Path(
         decision=decision.name,
         decision_digest=decision.digest,
@@ -302,4 +305,5 @@ def path_of(
         end=end,
         observations=observations(runs),
         generated=any(claim.grade is EvidenceGrade.SYNTHETIC for claim in claims),
+        conflicts=tuple(one for one in conflicts(facts, workload) if one.fact not in shown),
     )

@@ -6,6 +6,7 @@ record does not name can be declared by whoever reads it, and is shown as declar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -31,6 +32,7 @@ Gap = Literal[
     "streams",
     "drafting",
     "tpot",
+    "prefill-time",
     "output",
     "kv-cost",
     "kv-format",
@@ -54,6 +56,8 @@ class ImportedCeilings(Frozen):
     read_at_most_gb: float | None
     """The most that can have been read for one token at the stated TPOT, 10⁹ bytes; only where the machine is known
     and the shape is not."""
+    kv_tokens_noted: int | None = None
+    """Tokens of KV cache that a note of the file says the engine had."""
     sums: tuple[Sum, ...]
     """Every stated value that follows from the others too."""
 
@@ -134,6 +138,7 @@ def imported_ceilings(record: ImportedRecord, declared: Declared, tables: Tables
         gaps.append("drafting")
     if stated.tpot_s is None:
         gaps.append("tpot")
+    gaps.append("prefill-time")
     if stated.output_tok_per_s is None:
         gaps.append("output")
     # without the number of accelerators one of them would give a ceiling that is too low
@@ -144,6 +149,7 @@ def imported_ceilings(record: ImportedRecord, declared: Declared, tables: Tables
         gaps.append("kv-cost")
     if found is not None:
         gaps.append("compute" if found.compute is None else "compute-format")
+    noted = next((one.value for one in record.from_notes if one.condition is Condition.KV_CACHE_TOKENS), None)
     at_most = None
     if found is None and row is not None and count and stated.tpot_s:
         at_most = bytes_at_most(row.memory_bandwidth_gb_s * count, stated.tpot_s) / 1e9
@@ -158,7 +164,8 @@ def imported_ceilings(record: ImportedRecord, declared: Declared, tables: Tables
         shape_source=None if known is None or declared.shape else known.source,
         gaps=tuple(gaps),
         read_at_most_gb=at_most,
-        sums=add_up(totals_of(record)),
+        kv_tokens_noted=noted if isinstance(noted, int) else None,
+        sums=(*add_up(totals_of(record)), *_parts(record)),
     )
 
 
@@ -187,6 +194,24 @@ def totals_of(record: ImportedRecord) -> Totals:
     )
 
 
+def _parts(record: ImportedRecord) -> Iterator[Sum]:
+    """Totals beside the sums of their parts, where the file holds all of them: its rows, and the round they are of."""
+    counts, chosen = record.counts, record.chosen_iteration
+    rows = [one for one in record.requests if not one.warmup and one.succeeded is not False]
+    rows = [one for one in rows if chosen is None or one.iteration in (None, chosen)]
+    found: list[tuple[str, int | None, list[int | None]]] = []
+    if rows and len(rows) == counts.succeeded:
+        found.append(("row_input_tokens", counts.input_tokens, [one.prompt_tokens for one in rows]))
+        found.append(("row_output_tokens", counts.output_tokens, [one.completion_tokens for one in rows]))
+    if chosen is not None:
+        found.append(("round_output_tokens", counts.output_tokens, [record.iterations[chosen].output_tokens]))
+    for name, stated, parts in found:
+        known = [one for one in parts if one is not None]
+        if stated is not None and len(known) == len(parts):
+            whole = {"name": name, "stated": stated, "follows": sum(known), "agrees": sum(known) == stated}
+            yield Sum.model_validate(whole)
+
+
 LATENCIES = ("e2e_latency_s", "{tool}:e2e", "{tool}:e2el", "{tool}:e2e_latency", "{tool}:request_latency")
 """Names of the latency of a whole request."""
 
@@ -201,6 +226,8 @@ def _stated(record: ImportedRecord, ranks: int) -> Stated:
     kv = record.named(Condition.KV_CACHE_DTYPE) if kv is None else kv
     names = [name.format(tool=record.source.tool) for name in TOKEN_TIMES]
     times = [record.metric(name, statistic) for name in names for statistic in ("p50", "mean")]
+    if record.pacing is not None and record.pacing.tpot_mean_s is not None:  # by the server's tokens
+        times.insert(0, record.pacing.tpot_mean_s)
     return Stated(
         ranks=ranks,
         prompt_tokens=counts.input_tokens / whole if whole and counts.input_tokens is not None else None,

@@ -12,8 +12,9 @@ from typing import Any
 from lab.conditions import Condition
 from lab.errors import ImportRefused
 from lab.imports.arguments import notes_of, settings_of, speculation_of, thinking_of
-from lab.imports.reading import Result, number, part, text, whole
+from lab.imports.reading import Result, flag, mappings, number, part, text, whole
 from lab.imports.record import (
+    MOST_ROWS,
     Counts,
     EngineStated,
     ImportedMetric,
@@ -24,6 +25,7 @@ from lab.imports.record import (
     ModelStated,
     Setting,
 )
+from lab.imports.stream import Each, Shape
 
 VERSION = 1
 """Version of this importer."""
@@ -65,6 +67,17 @@ UNDERSTOOD = frozenset(
         "provenance", "license", "licence", "created_at",
     }
 )  # fmt: skip
+ROW = ("id", "prompt_id", "warmup", "status", "ttft_ms", "e2e_ms", "prompt_tokens", "completion_tokens",
+       "finish_reason")  # fmt: skip
+"""What is read of a request."""
+
+
+def _row(one: Any) -> Any:
+    return {key: one[key] for key in ROW if key in one} if isinstance(one, dict) else one
+
+
+SHAPE: Shape = {"raw": {"payload": {"requests": Each(keep=_row)}}}
+"""What is built of a file: of each request the fields of `ROW`."""
 
 
 def read_result(result: Result) -> dict[str, Any]:
@@ -83,7 +96,7 @@ def read_result(result: Result) -> dict[str, Any]:
     metrics, payload = part(result, "metrics"), part(part(result, "raw"), "payload")
     notes = tuple(_notes(result))
     name = text(engine, "id")
-    iterations = tuple(_iteration(one) for one in _list(payload, "iterations"))
+    iterations = tuple(_iteration(one) for one in mappings(payload, "iterations"))
     return {
         "tool_version": _joined(text(part(result, "raw"), "harness"), text(part(result, "raw"), "harness_version")),
         "measured_at": text(result, "created_at"),
@@ -111,7 +124,7 @@ def read_result(result: Result) -> dict[str, Any]:
             kernel=text(host, "kernel"),
             architecture=text(host, "arch"),
             fingerprint=text(machine, "fingerprint"),
-            alone=_flag(part(result, "conditions"), "dedicated"),
+            alone=flag(part(result, "conditions"), "dedicated"),
         ),
         "load": LoadStated(
             workload=text(result, "workload_id"),
@@ -143,10 +156,11 @@ def read_result(result: Result) -> dict[str, Any]:
         "metrics": tuple(_metrics(metrics, part(result, "derived"))),
         "iterations": iterations,
         "chosen_iteration": _chosen(iterations, metrics),
-        "requests": tuple(_request(one) for one in _list(payload, "requests")),
+        "requests": tuple(_request(one) for one in mappings(payload, "requests"))[:MOST_ROWS],
         "notes": notes,
         "unread": tuple(key for key in result if key not in UNDERSTOOD),
         "units": "in-the-names",
+        "licence": text(result, "license") or text(result, "licence"),
     }  # fmt: skip
 
 
@@ -199,7 +213,7 @@ def _request(one: Result) -> ImportedRequest:
     return ImportedRequest(
         prompt=text(one, "prompt_id"),
         iteration=int(pass_of[1]) if pass_of else None,
-        warmup=_flag(one, "warmup"),
+        warmup=flag(one, "warmup"),
         succeeded=None if status is None else status == "ok",
         prompt_tokens=whole(one, "prompt_tokens"),
         completion_tokens=whole(one, "completion_tokens"),
@@ -219,7 +233,7 @@ def _chosen(iterations: tuple[Iteration, ...], metrics: Result) -> int | None:
 
 
 def _notes(result: Result) -> Iterator[str]:
-    for one in _list(result, "gotchas"):
+    for one in mappings(result, "gotchas"):
         words = text(one, "text")
         if words:
             yield words
@@ -232,18 +246,6 @@ def _dtype(model: Result) -> Iterator[Setting]:
     dtype = text(model, "dtype")
     if dtype is not None:
         yield Setting(name="model.dtype", value=dtype, condition=Condition.COMPUTE_DTYPE)
-
-
-def _list(result: Result, key: str) -> list[dict[str, Any]]:
-    value = result.get(key) or []
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise ImportRefused(f"'{key}' has to be a list of mappings")
-    return value
-
-
-def _flag(result: Result, key: str) -> bool | None:
-    value = result.get(key)
-    return value if isinstance(value, bool) else None
 
 
 def _ms(result: Result, key: str) -> float | None:

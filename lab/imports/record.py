@@ -7,19 +7,34 @@ where it comes from.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from lab.conditions import Condition, Value
 from lab.records import RunId
 from lab.spec import Frozen, Sha256
 
-Tool = Literal["vllm-bench", "inference-atlas"]
+Tool = Literal["vllm-bench", "inference-atlas", "aiperf", "guidellm", "lm-eval"]
 """Whose files are read."""
+
+KINDS: tuple[Tool, ...] = get_args(Tool)
+"""The same, as a person names them."""
+
+MOST_ROWS = 20_000
+"""Requests of a file that a record keeps, from the first on; its counts and metrics are over all of them."""
 
 Republish = Literal["yes", "no", "not-stated", "needs-credit"]
 """Whether the licence lets numbers be shown to others; anything but `yes` stays private."""
+
+
+class AlsoRead(Frozen):
+    """A further file of the same run, kept beside the first."""
+
+    file: str
+    """Its name, without folders. Private."""
+    sha256: Sha256
+    size_bytes: int
 
 
 class Source(Frozen):
@@ -32,6 +47,8 @@ class Source(Frozen):
     """Its name, without folders. Private."""
     sha256: Sha256
     size_bytes: int
+    also: tuple[AlsoRead, ...] = ()
+    """Further files of the run: rows, samples, inputs."""
     part: int = 0
     """Which of the results in the file, from 0."""
     licence: str | None
@@ -144,18 +161,22 @@ class Counts(Frozen):
     duration_s: float | None = None
 
 
+Short = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^<>\x00-\x1f\x7f]*$")]
+"""Words that stand on a page as they are: one line, without markup."""
+
+
 class ImportedMetric(Frozen):
     """One number of the file."""
 
-    name: str
+    name: Short
     """A name of the lab's catalogue where the definition is the lab's, else the tool's with the tool in front."""
-    statistic: str | None
+    statistic: Short | None
     """mean, p50, …; None for one value of the whole run."""
     value: float
-    unit: str
-    key: str
+    unit: Short
+    key: Short
     """Where it stands in the file."""
-    differs: str | None
+    differs: Short | None
     """How the definition differs from the lab's nearest metric; None: it is the lab's."""
 
 
@@ -185,6 +206,72 @@ class ImportedRequest(Frozen):
     e2e_s: float | None = None
 
 
+class Pacing(Frozen):
+    """How chunks and tokens came, worked out from every row of the file; what the match looks at."""
+
+    gap_mean_s: float | None = None
+    """Between chunks that carry tokens, pooled over the requests."""
+    gap_p50_s: float | None = None
+    tpot_mean_s: float | None = None
+    """(last token − first token) / (n − 1), n as the server counts; mean over the requests."""
+
+
+class SampleTally(Frozen):
+    """What the samples of one task and filter show beside their score."""
+
+    rows: int
+    mean: float | None
+    """Of the metric over the rows; None: not every row has a number."""
+    empty: int = 0
+    """Answers without a word: they were scored all the same."""
+    not_extracted: int = 0
+    """Answers in which the filter found nothing: scored as wrong, whatever they say."""
+    all_zero: int = 0
+    """Items whose every choice has likelihood exactly 0: what a server that ignores `echo` gives."""
+
+
+class ImportedScore(Frozen):
+    """One score of a quality task."""
+
+    task: str
+    version: str | None
+    """Of the task, as the file states it."""
+    metric: str
+    filter: str | None
+    """What was taken out of the answer before it was scored."""
+    value: float
+    stderr: float | None
+    """Of one run, as the tool states it: not of a difference."""
+    higher_is_better: bool | None = None
+    n: int | None
+    """Items scored."""
+    n_original: int | None = None
+    """Items the task has."""
+    fewshot: int | None
+    output_type: str | None = None
+    task_hash: str | None = None
+    samples: SampleTally | None = None
+    """None: no samples came with the results."""
+
+
+class ScorePath(Frozen):
+    """How the questions reached the model, as far as the file says."""
+
+    model_class: str | None
+    """The tool's word for it, for instance local-completions: whether a server was asked, and through which route."""
+    chat_template: Literal["by-the-server", "by-the-tool", "none", "not-recorded"]
+    """Who applied one. `by-the-server`: nobody saw which."""
+    chat_template_sha256: str | None = None
+    system_instruction: bool | None = None
+    """Whether one was put in front."""
+    fewshot_as_multiturn: bool | None = None
+    concurrency: int | None = None
+    limit: float | None = None
+    """Items of each task that were asked, or the share of them; None: all."""
+    generation: str | None = None
+    """Generation settings that go before those of the tasks."""
+
+
 class ImportedRecord(Frozen):
     """One run of somebody else's. It is no RunRecord: it has no spec, no raw streams and no preparation."""
 
@@ -209,6 +296,13 @@ class ImportedRecord(Frozen):
     """Index of the iteration whose numbers are the run's; None: there is one, or none is it."""
     requests: tuple[ImportedRequest, ...] = ()
     """Often a part of all: compare with `counts.requests`."""
+    pacing: Pacing | None = None
+    """None: the importer takes it from the file's own metrics."""
+    incomplete: Literal["cancelled"] | None = None
+    """Why the run did not come to its end, as the file says; None: it does not say so."""
+    scores: tuple[ImportedScore, ...] = ()
+    score_path: ScorePath | None = None
+    """None: the record holds no scores."""
     notes: tuple[str, ...] = Field(default=(), description="Free text of the file. Private.")
     unread: tuple[str, ...] = ()
     """Keys of the file that the importer does not understand."""

@@ -6,17 +6,16 @@ them again without the suffix and in seconds, so a unit is believed only where t
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 from lab.errors import ImportRefused
-from lab.imports.reading import Result, number, text, whole
-from lab.imports.record import Counts, ImportedMetric, ImportedRequest, LoadStated, ModelStated
-
-Unit = Literal["s", "ms"]
+from lab.imports.reading import Result, is_finite, number, sum_of, text, whole
+from lab.imports.record import MOST_ROWS, Counts, ImportedMetric, ImportedRequest, LoadStated, ModelStated
+from lab.imports.stream import Each, Shape, Skip
+from lab.imports.units import ASK, SLACK, Known, Unit
 
 VERSION = 1
 """Version of this importer."""
@@ -66,9 +65,21 @@ UNDERSTOOD = frozenset(
     }
 )  # fmt: skip
 
-SLACK = 1.5
-"""How far requests in flight, computed from rate and latency, may lie above the concurrency before a unit is wrong:
-a median stands for the mean."""
+
+def _gap_sum(gaps: Any) -> float | str | None:
+    """All gaps of one request added up; None: it has none; words: what stands there is no list of seconds."""
+    if gaps is None:
+        return None
+    total = sum_of(gaps)
+    return "has to be a list of seconds" if total is None else total
+
+
+SHAPE: Shape = {
+    "generated_texts": Each(keep=lambda _: None, shape=Skip()),
+    "errors": Each(keep=bool),
+    "itls": Each(keep=_gap_sum),
+}
+"""What is built of a file: no answer, and of the gaps of a request their sum."""
 
 
 def read_result(result: Result, unit: Unit | None) -> dict[str, Any]:
@@ -108,9 +119,10 @@ def read_result(result: Result, unit: Unit | None) -> dict[str, Any]:
         ),
         "counts": counts,
         "metrics": tuple(_metrics(result, times, scale)),
-        "requests": rows,
+        "requests": rows[:MOST_ROWS],
         "unread": tuple(key for key in result if key not in UNDERSTOOD and not NAME.match(key)),
         "units": known,
+        "licence": text(result, "license") or text(result, "licence"),
     }  # fmt: skip
 
 
@@ -136,7 +148,7 @@ def _metrics(result: Result, times: list[re.Match[str]], scale: dict[str, float]
 
 def _scale(
     result: Result, times: list[re.Match[str]], counts: Counts, row_s: float | None, unit: Unit | None
-) -> tuple[dict[str, float], Literal["in-the-names", "checked", "declared"]]:
+) -> tuple[dict[str, float], Known]:
     """For each time, what makes seconds of it. Raises ImportRefused where the unit is open or contradicted."""
     factors = {"s": 1.0, "ms": 0.001}
     if unit is not None:
@@ -147,10 +159,10 @@ def _scale(
     twice = [name for name, endings in by_name.items() if len(endings) > 1]
     if twice:
         raise ImportRefused(
-            f"{twice[0]} stands in the file with and without '_ms'; one of them is of another unit", _ASK
+            f"{twice[0]} stands in the file with and without '_ms'; one of them is of another unit", ASK
         )
     if len({found[3] for found in times}) > 1:
-        raise ImportRefused("some times of the file end in '_ms' and others do not: they may be of two units", _ASK)
+        raise ImportRefused("some times of the file end in '_ms' and others do not: they may be of two units", ASK)
     if not times:
         return {}, "in-the-names"
     possible = [one for one in ("s", "ms") if _possible(result, times, counts, row_s, factors[one])]
@@ -158,18 +170,15 @@ def _scale(
     if named is not None:
         if named not in possible:
             fits = "can only be seconds" if possible else "fits neither milliseconds nor seconds"
-            raise ImportRefused(f"the names say milliseconds, but {_latency_words(result, counts)} {fits}", _ASK)
+            raise ImportRefused(f"the names say milliseconds, but {_latency_words(result, counts)} {fits}", ASK)
         return {found[0]: factors[named] for found in times}, "in-the-names"
     if len(possible) != 1:
         raise ImportRefused(
             "the file does not say in which unit its times are, and its numbers allow "
             + ("both seconds and milliseconds" if possible else "neither seconds nor milliseconds"),
-            _ASK,
+            ASK,
         )
     return {found[0]: factors[possible[0]] for found in times}, "checked"
-
-
-_ASK = "say what they are: --unit s or --unit ms"
 
 
 def _possible(result: Result, times: list[re.Match[str]], counts: Counts, row_s: float | None, factor: float) -> bool:
@@ -226,8 +235,8 @@ def _rows(result: Result) -> Iterator[ImportedRequest]:
     for i in range(next(iter(lengths.values()), 0)):
         failed = bool(errors[i]) if errors is not None else None
         first, between = _seconds(firsts, i), gaps[i] if gaps is not None else None
-        if between is not None and not (isinstance(between, list) and all(_is_number(gap) for gap in between)):
-            raise ImportRefused(f"itls of request {i} has to be a list of seconds")
+        if isinstance(between, str):
+            raise ImportRefused(f"itls of request {i} {between}")
         good = failed is False
         yield ImportedRequest(
             warmup=False,
@@ -239,11 +248,11 @@ def _rows(result: Result) -> Iterator[ImportedRequest]:
         )
 
 
-def _end(first: float | None, between: list[float] | None, stated: float | None) -> float | None:
+def _end(first: float | None, between: float | None, stated: float | None) -> float | None:
     """Latency of a request: stated by newer versions, else the first token and every gap after it."""
     if stated is not None:
         return stated
-    return first + sum(between) if first is not None and between is not None else None
+    return first + between if first is not None and between is not None else None
 
 
 def row_median_s(requests: tuple[ImportedRequest, ...]) -> float | None:
@@ -253,7 +262,7 @@ def row_median_s(requests: tuple[ImportedRequest, ...]) -> float | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
 
 
 def _seconds(values: list[Any] | None, i: int) -> float | None:

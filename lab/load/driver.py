@@ -31,6 +31,9 @@ from lab.scratch import scratch
 START_LIMIT_S = 60.0
 """How long load processes may take to start and connect, beside the limits of their requests."""
 
+DISMISS_S = 60.0
+"""How long a process may take to end after it has said its last word."""
+
 HEAD_START_S = 0.02
 """Between the order to start and the start, so that every process has read the order."""
 
@@ -115,6 +118,14 @@ class StopLoad(Exception):
     """Raised by a caller's `on_progress` to stop the load in order; what was measured until then is kept."""
 
 
+class LoadFailed(LabError):
+    """A load process failed; what had been measured until then is in `kept`."""
+
+    def __init__(self, what: str, kept: LoadResult) -> None:
+        super().__init__(what)
+        self.kept = kept
+
+
 def run_load(job: LoadJob, on_progress: Callable[[Progress], None] | None = None) -> LoadResult:
     """Drive an endpoint and return what every request did.
 
@@ -122,14 +133,17 @@ def run_load(job: LoadJob, on_progress: Callable[[Progress], None] | None = None
     then is returned with `complete=False`.
 
     Raises:
-        LabError: a load process itself failed, with its last words.
+        LoadFailed: a load process itself failed, with its last words and what had been measured until then.
     """
     with scratch("load") as folder:
         name = "lab" + secrets.token_hex(4)
         documents = [_share(job, name, worker) for worker in range(job.workers)]
         crew = _Crew(folder, documents, _limit_s(job))
+        failed: LabError | None = None
         try:
             costs, complete = crew.work(len(job.levels), on_progress)
+        except LabError as problem:
+            costs, complete, failed = crew.costs, False, problem
         finally:
             crew.dismiss()
         exchanges = sorted(
@@ -153,7 +167,10 @@ def run_load(job: LoadJob, on_progress: Callable[[Progress], None] | None = None
                 zero_s=zero_s,
             )
         )
-    return LoadResult(tuple(records), costs, complete, zero_s)
+    result = LoadResult(tuple(records), costs, complete, zero_s)
+    if failed is not None:
+        raise LoadFailed(failed.what, result)
+    return result
 
 
 def _share(job: LoadJob, name: str, worker: int) -> dict[str, Any]:
@@ -192,6 +209,7 @@ class _Crew:
         self._deadline = time.monotonic() + limit_s
         self.spools = [folder / f"spool-{worker}" for worker in range(len(documents))]
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._costs: dict[int, list[dict[str, Any]]] = {}
         checkout = str(Path(__file__).parents[2])
         path = os.pathsep.join([checkout, *filter(None, [os.environ.get("PYTHONPATH")])])
         for worker, document in enumerate(documents):
@@ -215,7 +233,7 @@ class _Crew:
         """See the job through; returns what each level cost and whether all of it was done."""
         crew = len(self._processes)
         progress: dict[int, dict[str, Any]] = {}
-        costs: dict[int, list[dict[str, Any]]] = {}
+        costs = self._costs
         ready: dict[int, int] = {}
         complete = True
         listening = crew
@@ -224,6 +242,8 @@ class _Crew:
                 for worker, line in self._lines():
                     if not line:
                         listening -= 1
+                        if self._processes[worker].wait(DISMISS_S) not in (0, 3):
+                            self._release()  # the others would wait for it
                         break
                     facts = json.loads(line)
                     kind, level = facts.pop("kind"), facts["level"]
@@ -244,7 +264,12 @@ class _Crew:
         for worker, code in enumerate(codes):
             if code not in (0, 3):
                 raise LabError(f"a load process failed: {self._last_words(worker, code)}")
-        return tuple(_cost(level, shares) for level, shares in sorted(costs.items())), complete and not any(codes)
+        return self.costs, complete and not any(codes)
+
+    @property
+    def costs(self) -> tuple[LevelCost, ...]:
+        """What each level cost that has ended, as far as every process said."""
+        return tuple(_cost(level, shares) for level, shares in sorted(self._costs.items()))
 
     def dismiss(self) -> None:
         """End what still runs and close every pipe."""
@@ -277,7 +302,7 @@ class _Crew:
     def _order(self, words: str) -> None:
         for process in self._processes:
             assert process.stdin is not None
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):  # it ended, or it was told to stop meanwhile
                 process.stdin.write(words.encode())
                 process.stdin.flush()
 

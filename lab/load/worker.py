@@ -28,6 +28,8 @@ LAG_EVERY_S = 0.02
 """How often the loop's own lateness is looked at."""
 SPIN_S = 0.0015
 """Timers of the loop are a millisecond coarse; the last bit before a planned send is waited out awake."""
+KEEP_EVERY_S = 1.0
+"""What has been spooled is handed to the system this often: no more is lost when this process is killed."""
 SPOOL_AFTER_S = 0.005
 """An exchange that has ended is spooled this much later: its successor is sent first."""
 STOCK = 32
@@ -195,12 +197,16 @@ class _Load:
 
     async def _spool_behind(self) -> None:
         """Write ended exchanges one at a time, so that a wave of them delays neither the next sends nor any stamp."""
+        kept_s = perf_counter()
         while True:
             await self._has_ended.wait()
             await asyncio.sleep(SPOOL_AFTER_S)
             while self._ended:
                 write_exchange(self._spool, self._ended.popleft())
                 await asyncio.sleep(0)
+            if perf_counter() - kept_s > KEEP_EVERY_S:
+                self._spool.flush()
+                kept_s = perf_counter()
             self._has_ended.clear()
 
     async def _open(self, slot: Slot) -> None:

@@ -15,6 +15,7 @@ from pydantic import Field
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, Status
 from lab.publish.evidence import PublicRun
+from lab.publish.identity import Namer, open_namer
 from lab.publish.projection import project
 from lab.publish.schedule import MatchId, WantedMatch
 from lab.records import EvidenceGrade, RunId, RunState
@@ -42,6 +43,8 @@ class LeftOut(StrEnum):
     DAMAGED = "damaged"
     """Its bundle does not match its manifest."""
     WITHDRAWN = "withdrawn"
+    CLOCK = "clock"
+    """The clock of its machine was set, and so far that nobody knows on which side of the cut-off it ended."""
     OTHER = "other"
     """It is of another week than the launches that stand in the cell, or of an earlier version of the engine."""
 
@@ -79,6 +82,13 @@ class ChosenMatch(Frozen):
 
     match: PublicMatch
     runs: tuple[PublicRun, ...]
+    stored_as: MatchId | None = None
+    """Private: the match_id of the store, where pages have another one because the model is hidden."""
+
+    @property
+    def wanted_as(self) -> str:
+        """The match_id by which plans and params/publish.yaml mean it."""
+        return self.stored_as or self.match.match_id
 
 
 def choose(
@@ -89,7 +99,7 @@ def choose(
     Args:
         store: where the private bundles are.
         wanted: the matches of the edition.
-        until: runs that ended later belong to a later edition.
+        until: runs that ended later belong to a later edition; so do runs that may have, because their clock was set.
         withdrawn: run_ids that count no more.
     """
     wanted, withdrawn = tuple(wanted), frozenset(withdrawn)
@@ -101,7 +111,8 @@ def choose(
                 ended[status.match_id].append((status, store.spec(run_id)))
         except EvidenceError:
             continue  # neither its match nor its time can be read
-    return tuple(_match(store, one, ended[one.match_id], until, withdrawn) for one in wanted)
+    namer = open_namer()
+    return tuple(_match(store, one, ended[one.match_id], until, withdrawn, namer) for one in wanted)
 
 
 def _match(
@@ -110,28 +121,37 @@ def _match(
     ended: Sequence[tuple[Status, RunSpec]],
     until: datetime,
     withdrawn: frozenset[str],
+    namer: Namer,
 ) -> ChosenMatch:
     specs = {spec.spec_digest: spec for spec in (*wanted.planned, *(spec for _, spec in ended))}
     cells, runs = [], []
     for spec_digest, spec in specs.items():
         launches = [status for status, own in ended if own.spec_digest == spec_digest]
-        cell, found = _cell(store, spec, launches, until, withdrawn)
+        cell, found = _cell(store, spec, launches, until, withdrawn, namer)
         cells.append(cell)
         runs += found
     tables = {spec.table for spec in specs.values()}
+    models = [spec.model for spec in specs.values()]
+    match_id = namer.digest_of(models[0], wanted.match_id) if models else wanted.match_id
     return ChosenMatch(
         match=PublicMatch(
-            match_id=wanted.match_id,
+            match_id=match_id,
             plan=wanted.plan,
             table=wanted.table or (min(tables) if tables else None),
             cells=tuple(cells),
         ),
         runs=tuple(runs),
+        stored_as=wanted.match_id if wanted.match_id != match_id else None,
     )
 
 
 def _cell(
-    store: EvidenceStore, spec: RunSpec, ended: Sequence[Status], until: datetime, withdrawn: frozenset[str]
+    store: EvidenceStore,
+    spec: RunSpec,
+    ended: Sequence[Status],
+    until: datetime,
+    withdrawn: frozenset[str],
+    namer: Namer,
 ) -> tuple[PublicCell, list[PublicRun]]:
     left: dict[LeftOut, int] = {}
 
@@ -144,6 +164,8 @@ def _cell(
             leave(LeftOut.WITHDRAWN)
         elif status.state is not RunState.MEASURED:
             leave(LeftOut.NOT_MEASURED)
+        elif status.ended_at is None or status.ended_at + status.unsure > until:
+            leave(LeftOut.CLOCK)
         elif store.verify(status.run_id):
             leave(LeftOut.DAMAGED)
         else:
@@ -159,7 +181,7 @@ def _cell(
             plans = {status.plan_digest: status.run_id for status in taken}
             tallies = {plan: store.launches(one, until) for plan, one in plans.items()}
             runs = [
-                project(store, status.run_id, until=until, launches=tallies[status.plan_digest]) for status in taken
+                project(store, status.run_id, until, namer, launches=tallies[status.plan_digest]) for status in taken
             ]
             state = CellState.PUBLISHED
         except EvidenceError:
@@ -167,7 +189,7 @@ def _cell(
     cell = PublicCell(
         engine=spec.engine,
         profile=spec.profile,
-        spec_digest=spec.spec_digest,
+        spec_digest=namer.digest_of(spec.model, spec.spec_digest),
         state=state,
         launches=len(taken),
         attached=spec.attached,

@@ -14,6 +14,7 @@ from lab.checks import CheckName
 from lab.conditions import Condition
 from lab.limits import RunCeilings
 from lab.match import PUBLIC_WORD, Result, Side
+from lab.metrics.counted import Counted
 from lab.publish.identity import KeyId
 from lab.quality.arms import Ending
 from lab.quality.paired import Paired
@@ -27,6 +28,7 @@ from lab.records import (
     EngineSeries,
     EngineUse,
     EvidenceGrade,
+    FinishReason,
     GpuUse,
     HostUse,
     How,
@@ -61,6 +63,9 @@ from lab.support import Support
 Week = Annotated[str, StringConstraints(pattern=r"^\d{4}-W\d{2}$")]
 Sentence = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^<>\x00-\x1f/\\]*$")]
 """Short plain text without markup, control characters or path separators."""
+DriverVersion = Annotated[str, StringConstraints(pattern=r"^\d{2,4}(\.\d{1,4}){1,3}$")]
+HostId = Annotated[str, StringConstraints(pattern=r"^h-[a-z2-7]{10}$")]
+"""Digest of the serial numbers of the GPUs of a host: tells two hosts apart, and leads to none."""
 EngineVersion = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._+\-()]{1,60}$")]
 Source = Annotated[str, StringConstraints(max_length=340, pattern=r"^[^<>\x00-\x1f\\]*$")]
 """Where something public is written: a document, a section, a commit."""
@@ -147,12 +152,6 @@ class PublicLevel(Frozen):
     def valid(self) -> bool:
         """False when the level must not be read."""
         return not any(concern.invalidates for concern in self.concerns)
-
-
-FinishReason = Literal[
-    "stop", "length", "tool_calls", "content_filter", "abort", "error", "eos_token", "stop_sequence", "other"
-]
-"""How an answer ended; a word that is none of these is `other`."""
 
 
 class PublicTask(Frozen):
@@ -289,6 +288,12 @@ class PublicRun(Frozen):
     """What its GPUs did; None: none was seen."""
     ceilings: RunCeilings | None = None
     """The most it could reach beside what it reached; None: its limits were not recorded."""
+    counted: Counted | None = None
+    """What its load gives away beside its labels; None: there was none, or evidence from before it was published."""
+    driver: DriverVersion | None = None
+    """Of the GPUs; None: none was seen, or it is not published."""
+    host: HostId | None = None
+    """None: no GPU was seen, or machines are published as a class only."""
     command: tuple[Argument, ...]
     """The launch command, redacted."""
     pseudonym_key: KeyId | None = None

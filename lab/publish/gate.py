@@ -8,6 +8,7 @@ Findings name the place and the kind and never print the value.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -15,10 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from lab.errors import EvidenceError, LeakFound, storage_step
-from lab.publish.markup import active_in
+from lab.publish.known import Known
+from lab.publish.markup import NO_POLICY, active_in, active_in_style
 from lab.publish.patterns import patterns_in
-from lab.publish.private import SHORTEST_TEXT, WINDOW, PrivateFact, private_facts
-from lab.publish.readings import Reading, folded, readings, readings_of_name, squeezed
+from lab.publish.private import PrivateFact, private_facts
+from lab.publish.readings import MOST_BYTES, Reading, readings, readings_of_name
 from lab.scratch import exchange, scratch, write_atomically
 from lab.spec import Frozen
 
@@ -30,19 +32,13 @@ REPORT_FILE = re.compile(r"(?:[a-z]{2}/(?:index\.html|handout\.pdf)|evidence/(?:
 INSIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,79}){0,7}")
 """Name of a file that stays in the folder it is written to."""
 
-MOST_FILE_BYTES = 256 * 1024 * 1024
+MOST_FILE_BYTES = MOST_BYTES
 """A larger file is not read, which is a finding."""
+
+_PAGES = (".html", ".htm", ".xhtml")
 
 BROKEN = ", broken over lines or elements"
 """Added to the kind of a value that shows only with markup or space taken out."""
-
-_GRAM = 4
-_SPLIT_WORD = 8
-"""Fewest characters of a value that is looked for with all space taken out."""
-_PLAIN_WORD = 12
-"""The same for a value of letters alone: words run together make other words."""
-_NOISE_WORD = 8
-"""The same in bytes that may be no text at all."""
 
 
 class Finding(Frozen):
@@ -73,56 +69,6 @@ class Looked(Frozen):
     findings: tuple[Finding, ...]
 
 
-class Known:
-    """Private values, arranged so that a page is searched once for all of them.
-
-    Args:
-        facts: from `private_facts`.
-    """
-
-    def __init__(self, facts: Iterable[PrivateFact]) -> None:
-        self._words: dict[str, list[tuple[str, str]]] = {}
-        self._squeezed: dict[str, list[tuple[str, str]]] = {}
-        self._windows: dict[str, str] = {}
-        for fact in sorted(facts, key=lambda fact: (fact.kind, fact.value)):
-            value = folded(fact.value).strip()
-            tight = squeezed(value)
-            if fact.is_text:
-                self._add_text(tight, fact.kind)
-                continue
-            if len(value) >= _GRAM:
-                self._words.setdefault(value[:_GRAM], []).append((value, fact.kind))
-            if len(tight) >= (_PLAIN_WORD if tight.isalpha() and tight.isascii() else _SPLIT_WORD):
-                self._squeezed.setdefault(tight[:_GRAM], []).append((tight, fact.kind))
-
-    def _add_text(self, tight: str, kind: str) -> None:
-        if len(tight) < SHORTEST_TEXT:
-            return
-        if len(tight) < 2 * WINDOW:
-            self._squeezed.setdefault(tight[:_GRAM], []).append((tight, kind))
-        for start in range(0, len(tight) - WINDOW + 1, WINDOW):
-            self._windows.setdefault(tight[start : start + WINDOW], kind)
-
-    def found_in(self, reading: Reading) -> Iterator[tuple[str, int]]:
-        """Kind and place of every private value in one reading; the first place of each value."""
-        text = reading.text
-        index = self._squeezed if reading.form == "squeezed" else self._words
-        shortest = _NOISE_WORD if reading.form == "noise" else 0
-        if index:
-            grams = {text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1)}
-            for gram in grams & index.keys():
-                for value, kind in index[gram]:
-                    if len(value) >= shortest and (at := _find(text, value, reading.form != "squeezed")) >= 0:
-                        yield kind, at
-        if self._windows and reading.form == "squeezed":
-            seen = set()
-            for at in range(len(text) - WINDOW + 1):
-                found = self._windows.get(text[at : at + WINDOW])
-                if found is not None and found not in seen:
-                    seen.add(found)
-                    yield found, at
-
-
 def inspect(name: str, payload: bytes, facts: Iterable[PrivateFact] | Known) -> tuple[Finding, ...]:
     """Everything identifying in one file that is about to be published, its name included.
 
@@ -134,10 +80,15 @@ def inspect(name: str, payload: bytes, facts: Iterable[PrivateFact] | Known) -> 
     known = facts if isinstance(facts, Known) else Known(facts)
     findings = [Finding(file=_shown(name, known), line=0, kind=kind) for kind in _kinds_of_name(name, known)]
     name = _shown(name, known)
-    for reading in readings(name, payload):
-        findings += [
-            Finding(file=name, line=line, kind=kind, place=reading.place) for kind, line in _found_in(reading, known)
-        ]
+    try:
+        for reading in readings(name, payload):
+            findings += [
+                Finding(file=name, line=line, kind=kind, place=reading.place)
+                for kind, line in _found_in(reading, known)
+            ]
+    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as problem:
+        # whatever a file does to a parser, it has not been looked through to its end; its words stay here
+        findings.append(Finding(file=name, line=0, kind=f"not read: {type(problem).__name__}"))
     # what one reading shows in the open is not told again for the readings made from it
     told: dict[tuple[str, str, int], Finding] = {}
     plain = {(finding.kind, finding.place) for finding in findings}
@@ -167,7 +118,7 @@ def look_through(paths: Iterable[Path], facts: Iterable[PrivateFact]) -> Looked:
                 findings += inspect(name, os.fsencode(os.readlink(path)), known)
             elif path.is_dir():
                 shown = _shown(name, known)
-                findings += [Finding(file=shown, line=0, kind=kind) for kind in _kinds_of_name(path.name, known)]
+                findings += [Finding(file=shown, line=0, kind=kind) for kind in _kinds_of_name(name, known)]
             elif not path.is_file() or path.stat().st_size > MOST_FILE_BYTES:
                 kind = "not read: too large, or no plain file"
                 findings.append(Finding(file=_shown(name, known), line=0, kind=kind))
@@ -206,6 +157,9 @@ def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFac
             raise EvidenceError(f"'{name[:80]}' is no file of a report; nothing was written")
     known = Known(facts)
     findings = [finding for name, payload in files.items() for finding in inspect(name, payload, known)]
+    findings += [
+        Finding(file=name, line=1, kind=NO_POLICY) for name, payload in files.items() if _without_policy(name, payload)
+    ]
     if findings:
         lines = [f"  {finding}" for finding in findings[:20]]
         more = f"\n  and {len(findings) - 20} more" if len(findings) > 20 else ""
@@ -242,14 +196,23 @@ def _is_report(folder: Path) -> bool:
 def _swap(staged: Path, folder: Path, old: Path) -> None:
     """Put a report in place; what stood there goes to `old`. At every moment a whole one stands, where Linux can."""
     if not folder.exists():
-        staged.rename(folder)
-    elif not exchange(staged, folder):
+        with contextlib.suppress(OSError):  # another lab may have put one there since
+            staged.rename(folder)
+            return
+    if not exchange(staged, folder):
         folder.rename(old)
         try:
             staged.rename(folder)
         except OSError:
             old.rename(folder)
             raise
+
+
+def _without_policy(name: str, payload: bytes) -> bool:
+    """Whether a page is about to be published that a browser would hold to nothing, a piece of one too."""
+    return name.endswith(_PAGES) and any(
+        kind == NO_POLICY for kind, _ in active_in(payload.decode("utf-8", "replace"), whole=True)
+    )
 
 
 def _found_in(reading: Reading, known: Known) -> Iterator[tuple[str, int]]:
@@ -259,16 +222,14 @@ def _found_in(reading: Reading, known: Known) -> Iterator[tuple[str, int]]:
         return
     if reading.markup is not None:
         yield from active_in(reading.markup)
-    broken = BROKEN if reading.form in ("split", "squeezed") else ""
-    for kind, at in known.found_in(reading):
-        yield kind + broken, _line(reading.text, at)
+    if reading.style is not None:
+        yield from active_in_style(reading.style)
+    broken = BROKEN if reading.form in ("split", "tight") else ""
+    for kind, line in known.found_in(reading):
+        yield kind + broken, line
     if reading.form in ("plain", "split"):
         for kind, at in patterns_in(reading.text, joined=reading.form == "split"):
-            yield kind + broken, _line(reading.text, at)
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+            yield kind + broken, reading.text.count("\n", 0, at) + 1
 
 
 def _kinds_of_name(name: str, known: Known) -> Iterator[str]:
@@ -281,22 +242,3 @@ def _shown(name: str, known: Known) -> str:
     if not any(_kinds_of_name(name, known)):
         return name
     return f"(a name that is withheld){PurePosixPath(name).suffix if len(PurePosixPath(name).suffix) < 6 else ''}"
-
-
-def _find(text: str, value: str, whole_words: bool) -> int:
-    """Where a value stands in a text; -1 where it does not. A short name inside a longer word is another word."""
-    at = text.find(value)
-    while (
-        at >= 0
-        and whole_words
-        and (
-            _goes_on(text[at - 1 : at] + value[0]) or _goes_on(value[-1] + text[at + len(value) : at + len(value) + 1])
-        )
-    ):
-        at = text.find(value, at + 1)
-    return at
-
-
-def _goes_on(pair: str) -> bool:
-    """Whether two characters are inside one word. Japanese sets no space between words, so there it says nothing."""
-    return len(pair) == 2 and pair.isascii() and pair.isalnum()

@@ -14,9 +14,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from lab.errors import ParamsError
 from lab.params import PARAMS_FOLDER, parse, read_mapping, shown
@@ -31,6 +31,8 @@ SHORTEST_KEY = 16
 
 Kind = Literal["model", "machine"]
 """Domains of pseudonyms: the same name in two domains has two pseudonyms that nobody can join."""
+
+D = TypeVar("D", str, str | None)
 
 Alias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+\-]{0,79}$")]
 AcceleratorClass = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._\-]{1,60}$")]
@@ -47,6 +49,13 @@ class Identity(Frozen):
     """`class`: cores and memory rounded down to a power of two, the accelerator by its class."""
     accelerators: dict[PublicText, AcceleratorClass] = Field(default_factory=dict)
     """Product name to class, for instance `NVIDIA H200: data-centre GPU 80 GB or more`; only with `machine: class`."""
+
+    @model_validator(mode="after")
+    def _names_one_model_each(self) -> Identity:
+        aliases = [alias for alias in self.models.values() if alias != "pseudonym"]
+        if twice := sorted({alias for alias in aliases if aliases.count(alias) > 1}):
+            raise ValueError(f"two models would be called {twice[0]}")
+        return self
 
 
 class _Section(Frozen):
@@ -84,20 +93,50 @@ class Namer:
 
     @property
     def uses_key(self) -> bool:
-        """Whether the policy asks for pseudonyms."""
-        return "pseudonym" in self.identity.models.values()
+        """Whether the policy hides the name of a model: then its digests are keyed, whatever it is called."""
+        return bool(self.identity.models)
+
+    def hides(self, model: ModelSpec) -> bool:
+        """Whether pages call a model by another name than its own."""
+        return model.series in self.identity.models
 
     def key_of(self, series: str) -> str | None:
-        """The key behind the pseudonym of a model; None where it has none."""
-        return self.key_id if self.identity.models.get(series) == "pseudonym" else None
+        """The key behind the name and the digests of a model; None where it is called by its own name."""
+        return self.key_id if series in self.identity.models else None
 
     def model(self, model: ModelSpec) -> ModelSpec:
-        """A model under its public name; its release says no more than the name does."""
+        """A model under its public name; its release and its digests say no more than the name does."""
         alias = self.identity.models.get(model.series)
         if alias is None:
             return model
         name = self.pseudonym("model", model.series) if alias == "pseudonym" else alias
-        return model.model_copy(update={"series": name, "revision": "withheld"})
+        changes = {
+            "series": name,
+            "revision": "withheld",
+            "weights_sha256": self.digest_of(model, model.weights_sha256),
+            "chat_template_sha256": self.digest_of(model, model.chat_template_sha256),
+        }
+        return model.model_copy(update=changes)
+
+    def digest_of(self, model: ModelSpec, digest: D) -> D:
+        """A digest that follows from the name or the bytes of a model, as a page may show it.
+
+        Whoever guesses a name could compute the digest and see that it is the same: that of a hidden model is made
+        again with the key. The same digest gives the same one every week.
+
+        Args:
+            model: what it is a digest of, at least.
+            digest: hexadecimal digits, behind a prefix or not; None stays None.
+
+        Raises:
+            ParamsError: the model is hidden and there is no key.
+        """
+        if digest is None or not self.hides(model):
+            return digest
+        prefix, dash, digits = digest.rpartition("-")
+        own = hmac.new(self._secret(), b"lab/pseudonym/1/digest", hashlib.sha256).digest()
+        made = hmac.new(own, digest.encode(), hashlib.sha256).hexdigest()
+        return f"{prefix}{dash}{made[: len(digits)]}"
 
     def machine(self, machine: MachineClass) -> MachineClass:
         """A machine as it may be described."""
@@ -119,12 +158,16 @@ class Namer:
         Raises:
             ParamsError: there is no key.
         """
+        return f"{kind}-{_letters(self._secret(), kind, name)[:10]}"
+
+    def _secret(self) -> bytes:
         if self._key is None:
             raise ParamsError(
-                f"params/publish.yaml asks for pseudonyms and there is no key in {KEY_VARIABLE}",
-                f"{KEY_VARIABLE}=PATH, a file outside the repository: head -c 32 /dev/urandom | base64 > PATH",
+                f"params/publish.yaml hides the name of a model and there is no key in {KEY_VARIABLE}",
+                f"{KEY_VARIABLE}=PATH, a file outside the repository: "
+                "(umask 077; head -c 32 /dev/urandom | base64 > PATH)",
             )
-        return f"{kind}-{_letters(self._key, kind, name)[:10]}"
+        return self._key
 
     def internal_names(self) -> Iterator[tuple[str, str]]:
         """What the policy hides, for the gate to look for."""
@@ -174,8 +217,8 @@ def unique_machines(folder: Path, archive: Path) -> tuple[MachineClass, ...]:
         folder: the edition.
         archive: the folder of all editions.
     """
-    everywhere = {path: machine for path in archive.rglob("evidence/r-*.json") if (machine := _machine_in(path))}
-    own = {path: machine for path in folder.rglob("evidence/r-*.json") if (machine := _machine_in(path))}
+    everywhere = {path: machine for path in _evidence_below(archive) if (machine := _machine_in(path))}
+    own = {path: machine for path in _evidence_below(folder) if (machine := _machine_in(path))}
     elsewhere = {recognised_by(machine) for path, machine in everywhere.items() if path not in own}
     found = {recognised_by(machine): machine for machine in own.values()}
     return tuple(machine for shape, machine in found.items() if shape not in elsewhere)
@@ -184,6 +227,13 @@ def unique_machines(folder: Path, archive: Path) -> tuple[MachineClass, ...]:
 def recognised_by(machine: MachineClass) -> tuple[str | int | None, ...]:
     """What of a machine would be recognised; its Python changes too often to name anybody."""
     return machine.accelerator, machine.cpu_cores, machine.memory_gib, machine.system, machine.machine
+
+
+def _evidence_below(folder: Path) -> Iterator[Path]:
+    """Evidence of runs; a folder that is gone meanwhile is passed over, where `rglob` would raise."""
+    for found, _, names in os.walk(folder):
+        if Path(found).name == "evidence":
+            yield from (Path(found) / name for name in names if name.startswith("r-") and name.endswith(".json"))
 
 
 def _machine_in(path: Path) -> MachineClass | None:

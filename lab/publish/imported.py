@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
 
 from lab.betray import CONDITIONS, FIELDS, Finding, Trace, Unknown, betray, trace_of_import, unknown
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
 from lab.imports import read_imported
 from lab.imports.ceilings import Declared, ImportedCeilings, Tables, imported_ceilings
-from lab.imports.record import Counts, ImportedMetric, ImportedRecord, Tool
+from lab.imports.reading import PROMPT_NAME
+from lab.imports.record import Counts, ImportedMetric, ImportedRecord, ImportedScore, ScorePath, Tool
 from lab.publish.gate import private_facts, release
-from lab.publish.projection import rounded_tree
 from lab.records import RunId
-from lab.spec import Frozen, Sha256
+from lab.spec import Frozen, Name, Sha256
 
 WORD = re.compile(r"[A-Za-z0-9 ._+\-:=,/@()]{1,160}")
 """Words of somebody else's file that are shown as they stand; whatever holds another character is left out."""
+
+
+Word = Annotated[str, StringConstraints(pattern=f"^{WORD.pattern}$")]
 
 
 class PublicImported(Frozen):
@@ -28,22 +33,25 @@ class PublicImported(Frozen):
     run_id: RunId
     grade: Literal["imported"] = "imported"
     tool: Tool
-    tool_version: str | None
+    tool_version: Word | None
     source_sha256: Sha256
-    licence: str
-    credit: str | None
-    engine: str | None
-    version: str | None
-    model: str | None
-    revision: str | None
-    quantization: str | None
-    machine: str | None
-    workload: str | None
+    licence: Word
+    credit: Word | None
+    engine: Word | None
+    version: Word | None
+    model: Word | None
+    revision: Word | None
+    quantization: Word | None
+    machine: Word | None
+    workload: Word | None
     counts: Counts
     metrics: tuple[ImportedMetric, ...]
+    scores: tuple[ImportedScore, ...] = ()
+    score_path: ScorePath | None = None
+    """How the questions reached the model; None: the record holds no scores."""
     ceilings: ImportedCeilings
     """What bounds it, and what is missing where nothing is known to."""
-    lab_version: str
+    lab_version: Name
 
 
 class Beside(Frozen):
@@ -75,7 +83,7 @@ class PublicImports(Frozen):
 def project_imports(records: Sequence[ImportedRecord], declared: Declared | None = None) -> PublicImports:
     """What may be shown of these records; `declared` is what the reader adds to those that do not say it."""
     shown = [one for one in records if one.source.republish == "yes"]
-    traces = {one.run_id: trace_of_import(one) for one in shown}
+    traces = _renamed({one.run_id: trace_of_import(one) for one in shown})
     groups: dict[tuple[str | None, str], list[ImportedRecord]] = {}
     for one in shown:
         groups.setdefault((one.load.workload, (one.model.name or "").rpartition("/")[2].lower()), []).append(one)
@@ -94,6 +102,23 @@ def project_imports(records: Sequence[ImportedRecord], declared: Declared | None
         ),
         kept_private=len(records) - len(shown),
     )
+
+
+def _renamed(traces: Mapping[RunId, Trace]) -> dict[RunId, Trace]:
+    """The same with prompts numbered: the digest that names a prompt would confirm a guess of its words."""
+    found = (row.prompt for one in traces.values() for row in one.rows)
+    digests = dict.fromkeys(name for name in found if name is not None and PROMPT_NAME.fullmatch(name))
+    numbers: dict[str | None, str] = {name: f"prompt {n}" for n, name in enumerate(digests, 1)}
+    return {
+        run_id: one.model_copy(
+            update={
+                "rows": tuple(
+                    row.model_copy(update={"prompt": numbers.get(row.prompt, row.prompt)}) for row in one.rows
+                )
+            }
+        )
+        for run_id, one in traces.items()
+    }
 
 
 def publish_imports(
@@ -153,9 +178,33 @@ def _public(record: ImportedRecord, ceilings: ImportedCeilings) -> PublicImporte
         workload=_word(record.load.workload),
         counts=record.counts,
         metrics=record.metrics,
-        ceilings=rounded_tree(ceilings) or ceilings,
+        scores=tuple(_score(one) for one in record.scores),
+        score_path=_score_path(record.score_path),
+        ceilings=ceilings,
         lab_version=source.lab_version,
     )
+
+
+def _score(one: ImportedScore) -> ImportedScore:
+    """A score with plain words only; a name that is not plain is no name."""
+    return one.model_copy(
+        update={
+            "task": _word(one.task) or "task",
+            "version": _word(one.version),
+            "metric": _word(one.metric) or "metric",
+            "filter": _word(one.filter),
+            "output_type": _word(one.output_type),
+            "task_hash": _word(one.task_hash),
+        }
+    )
+
+
+def _score_path(path: ScorePath | None) -> ScorePath | None:
+    """The path without generation settings, which are free text."""
+    if path is None:
+        return None
+    plain = {"model_class": _word(path.model_class), "chat_template_sha256": _word(path.chat_template_sha256)}
+    return path.model_copy(update={**plain, "generation": None})
 
 
 def _silence(tool: Tool, traces: Sequence[Trace]) -> Silence:

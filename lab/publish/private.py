@@ -13,10 +13,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lab.environment import Environment, capture
-from lab.errors import EvidenceError
+from lab.errors import EvidenceError, ParamsError
 from lab.evidence import EvidenceStore
-from lab.publish.identity import open_namer
-from lab.publish.readings import folded, squeezed
+from lab.params import PARAMS_FOLDER, read_mapping
+from lab.publish.escapes import bare, folded
+from lab.publish.identity import open_namer, read_key
 from lab.roster import find
 from lab.spec import Frozen
 
@@ -26,14 +27,18 @@ SHORTEST = 4
 SHORTEST_TEXT = 24
 """The same for what a model or a person wrote, space not counted."""
 
-WINDOW = 40
-"""Of a longer text this many characters, space not counted, are enough to be found."""
+WINDOW = 32
+"""Of a longer text this many letters and digits are looked for at a time, beginning at every eighth of them: whatever
+is a quarter longer is found."""
 
-MOST_OF_A_TEXT = 2_000
+MOST_OF_A_TEXT = 20_000
 """How much of one answer is looked for, characters."""
 
 MOST_OF_A_LOG = 4 * 1024 * 1024
 """How much of an engine's log is searched for paths and addresses, bytes."""
+
+MOST_OF_TRAFFIC = 64 * 1024 * 1024
+"""A larger file of conversations is not taken for what must not get out, bytes."""
 
 COMMON = frozenset(
     "root user admin ubuntu debian runner localhost home work unknown none null true false default main master "
@@ -56,6 +61,17 @@ TEXTS = frozenset({"answer of the model", "text of a prompt", "words of an error
 """Kinds that are long texts: any longer part of one is found."""
 
 _PATH = re.compile(r"(?<![\w.:/])/(?:[\w.@+-]+/)+[\w.@+-]+")
+_OWNER = re.compile(r"^/(?:home|Users)/([^/]+)")
+_OF_MODEL = re.compile(r"model|^-m$|^serve$|lora|adapter|template|engine[_-]dir|weights")
+_USUAL = re.compile(
+    r"(?:model|tokenizer|config|chat[_-]?template|engine|weights|adapter|ggml|pytorch|consolidated|default|main|latest|"
+    r"snapshots?|hf|gguf)(?:[._-]|$)|[0-9a-f]{40}$",
+    re.IGNORECASE,
+)
+"""Names that files of weights have everywhere."""
+_SHARED_DOMAIN = re.compile(r"(?:^|\.)(?:amazonaws\.com|compute\.internal|googleapis\.com|azure\.com|cluster\.local|"
+                            r"example\.(?:com|net|org)|c[om]+\.[a-z]{2}|[a-z]{2,3}\.[a-z]{2})$")  # fmt: skip
+"""Domains that many share; none of them tells whose host it is."""
 _IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 
 
@@ -81,7 +97,14 @@ def private_facts(
         run_ids: which of them; a damaged one gives what can be read of it.
         more: kind and value of what is known otherwise, for instance internal names of models.
     """
-    found = {("runs folder", str(store.root.resolve())), *_machine_facts(capture()), *_person_facts(), *more}
+    found = {
+        ("runs folder", str(store.root.resolve())),
+        *_machine_facts(capture()),
+        *_person_facts(),
+        *_key_facts(),
+        *_traffic_facts(),
+        *more,
+    }
     found |= set(_environment_facts(os.environ)) | set(open_namer().internal_names())
     for run_id in run_ids:
         for read in (_of_environment, _of_launch, _of_answers, _of_log, _of_notebook):
@@ -123,7 +146,7 @@ def _tells(kind: str, value: str) -> bool:
     plain = folded(value).strip()
     if kind in TEXTS:
         # digits alone are what any model counts
-        return len(squeezed(plain)) >= SHORTEST_TEXT and bool(re.search(r"[^\W\d_]{2}", plain))
+        return len(bare(plain)) >= SHORTEST_TEXT and bool(re.search(r"[^\W\d_]{2}", plain))
     return len(plain) >= SHORTEST and plain not in COMMON and not (plain.isdigit() and len(plain) < 10)
 
 
@@ -138,17 +161,41 @@ def _of_launch(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
     if launch is None:
         return
     series = spec.model.series
-    for word in launch.argv:
-        value = word.partition("=")[2] if word.startswith("-") else word
+    for before, word in zip(("", *launch.argv), launch.argv, strict=False):
+        flag, _, value = word.partition("=") if word.startswith("-") else (before, "", word)
         if value.startswith(("http://", "https://")):
             yield from _address_facts(value)
         elif "/" in value and value != series and not SYSTEM.match(value):  # the series is on every page
-            yield "path of the launch", value
+            yield from (("path of the launch", way) for way in _ways_to(value))
+            if _OF_MODEL.search(flag):
+                yield from _own_name(value, series, spec.model.revision)
     if spec.served_as and spec.served_as != series:
         yield "name the engine knows the model by", spec.served_as
     for setting in launch.settings:
         for word in (*setting.words, str(setting.wanted or "")):
             yield from (("path of the launch", path) for path in _PATH.findall(word) if not SYSTEM.match(path))
+
+
+def _ways_to(path: str) -> Iterator[str]:
+    """A path, the same from the folder below its first, and the folders it leads through that are this site's own."""
+    parts = path.strip("/").split("/")
+    yield path
+    if path.startswith("/"):
+        if len(parts) > 3:
+            yield "/".join(parts[1:])
+        folders = ("/" + "/".join(parts[:size]) for size in range(2, len(parts)))
+        yield from (folder for folder in folders if not SYSTEM.match(folder))
+
+
+def _own_name(path: str, *public: str) -> Iterator[tuple[str, str]]:
+    """The name of a file or folder of weights, with and without its ending; one that follows from what a page says
+    anyway, or that half the world uses, tells nothing."""
+    name = path.rstrip("/").rpartition("/")[2]
+    stem = re.sub(r"\.(?:gguf|safetensors|bin|pt|engine|plan|jinja|json)$", "", name)
+    plain = bare(folded(stem))
+    said = [bare(folded(one)) for one in public]
+    if len(plain) > 5 and not _USUAL.match(stem) and not any(one in plain or plain in one for one in said if one):
+        yield from (("name of the weights", one) for one in dict.fromkeys((name, stem)))
 
 
 def _of_answers(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
@@ -197,8 +244,9 @@ def _is_host(address: str) -> bool:
 def _machine_facts(environment: Environment) -> set[tuple[str, str]]:
     host = environment.hostname
     return {
-        ("host name", host),
+        *(("host name", part) for part in _parts_of_host(host)),
         ("host name", host.partition(".")[0]),
+        *(("user name", found) for path in (environment.home, environment.cwd) for found in _OWNER.findall(path)),
         ("user name", environment.user),
         ("home folder", environment.home if environment.home.count("/") > 1 else ""),
         ("working directory", environment.cwd if environment.cwd.count("/") > 1 else ""),
@@ -207,6 +255,29 @@ def _machine_facts(environment: Environment) -> set[tuple[str, str]]:
         *(("container id", part) for part in re.findall(r"[0-9a-f]{12,64}", environment.cgroup)),
         *(("container id", part[:12]) for part in re.findall(r"[0-9a-f]{64}", environment.cgroup)),
     }
+
+
+def _key_facts() -> Iterator[tuple[str, str]]:
+    """The key of the pseudonyms, where it lies in a file."""
+    with contextlib.suppress(ParamsError):
+        if key := read_key():
+            yield "key of the pseudonyms", key.decode("latin-1")
+
+
+def _traffic_facts(folder: Path = PARAMS_FOLDER) -> Iterator[tuple[str, str]]:
+    """The team's own conversations, where its plans and workloads say that they lie."""
+    for path in (*folder.glob("*.yaml"), *folder.glob("workloads/*.yaml")):
+        with contextlib.suppress(ParamsError, OSError):
+            todo: list[Any] = [read_mapping(path)]
+            while todo:
+                one = todo.pop()
+                todo += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+                source = one.get("source") if isinstance(one, dict) else None
+                if isinstance(source, str) and "own-traffic" in (one.get("content"), one.get("use")):
+                    file = path.parent / Path(source).expanduser()
+                    if file.is_file() and file.stat().st_size <= MOST_OF_TRAFFIC:
+                        yield "path of the traffic", str(file.resolve())
+                        yield from prompt_facts(file.read_text(encoding="utf-8", errors="replace"))
 
 
 def _person_facts() -> Iterator[tuple[str, str]]:
@@ -227,8 +298,8 @@ def _name_facts(name: str) -> Iterator[tuple[str, str]]:
     if "@" in name:
         yield "e-mail address of a person", name
     elif len(words) > 1:
-        yield "name of a person", name
-        yield "name of a person", " ".join((words[-1], *words[:-1]))
+        for order in (words, [words[-1], *words[:-1]]):
+            yield from (("name of a person", between.join(order)) for between in (" ", ".", "_", "-", ""))
     elif not name.isascii():
         yield "name of a person", name
 
@@ -245,6 +316,18 @@ def _environment_facts(variables: Iterable[tuple[str, str]] | os._Environ[str]) 
                 yield "path of the environment", part.rstrip("/")
 
 
+def _parts_of_host(host: str) -> Iterator[str]:
+    """The name of a host, its first label where that is no ordinary word, and the domain it stands in."""
+    yield host
+    label, _, domain = host.partition(".")
+    if re.fullmatch(r"[\d.]+|[\da-f:]+", host):
+        return
+    if re.search(r"[\d-]", label) and len(label) > 4 and find(label) is None:
+        yield label
+    if "." in domain and not _SHARED_DOMAIN.search(domain):
+        yield domain
+
+
 def _address_facts(url: str) -> set[tuple[str, str]]:
     """What a URL tells of where an engine runs. The loopback interface is nobody's, and a service that is called
     as its engine is (docker compose) tells nothing that a page does not say anyway."""
@@ -254,7 +337,7 @@ def _address_facts(url: str) -> set[tuple[str, str]]:
     except ValueError:
         return {("address of the engine", url)}
     here = host == "localhost" or host == "::1" or host.startswith("127.")
-    facts = set() if here or find(host) else {("host of the engine", host)}
+    facts = set() if here or find(host) else {("host of the engine", part) for part in _parts_of_host(host)}
     if parts.password:
         facts.add(("key or token", parts.password))
     return facts if here and parts.path in ("", "/") else facts | {("address of the engine", url)}

@@ -6,16 +6,17 @@ import json
 import math
 from collections import Counter
 from datetime import datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from lab.betray import Host, host_of
 from lab.checks import CheckName, rule_of
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore, RunRecord
 from lab.match import comparable
+from lab.metrics.counted import finish_word
 from lab.publish.evidence import (
-    FinishReason,
     PublicArm,
     PublicArms,
     PublicCheck,
@@ -34,6 +35,7 @@ from lab.records import (
     Certificate,
     Concern,
     EvidenceGrade,
+    FinishReason,
     InstrumentLevel,
     LaunchTally,
     LevelResult,
@@ -124,13 +126,26 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
     year, week, _ = status.started_at.isocalendar()
     preparation, support = record.preparation, record.launch.support
     model, machine = namer.model(spec.model), namer.machine(record.environment.machine_class)
+    exact = machine == record.environment.machine_class
     path = path_of(record)
-    if machine != record.environment.machine_class:
+    host = Host() if namer.identity.machine == "class" else host_of(record.environment)
+    if not exact:
         path = path.model_copy(update={"hardware": machine.accelerator or machine.machine})
+    if namer.hides(spec.model):
+        digests = {
+            name: namer.digest_of(spec.model, getattr(path, name))
+            for name in ("weights_sha256", "chat_template_sha256")
+        }
+        path = path.model_copy(update=digests)
+    build = rounded_tree(preparation.build)
+    if build is not None:
+        build = build.model_copy(update={"key": namer.digest_of(spec.model, build.key)})
+    # what bounds a run follows from the exact machine and the exact weights, and names both
+    ceilings = rounded_tree(record.ceilings) if exact and not namer.hides(spec.model) else None
     return PublicRun(
         run_id=record.run_id,
-        spec_digest=spec.spec_digest,
-        match_id=status.match_id,
+        spec_digest=namer.digest_of(spec.model, spec.spec_digest),
+        match_id=namer.digest_of(spec.model, status.match_id),
         manifest_sha256=manifest_sha256,
         week=f"{year}-W{week:02d}",
         lab_version=status.lab_version,
@@ -152,7 +167,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         preparation_counts=spec.preparation_counts,
         preparation=PublicPreparation(
             build_s=maybe(preparation.build_s),
-            build=rounded_tree(preparation.build),
+            build=build,
             startup_s=maybe(preparation.startup_s),
             first_request_s=rounded(preparation.first_request_s),
             fetch_s=maybe(preparation.fetch_s),
@@ -195,7 +210,10 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
         gpu_use=rounded_tree(record.gpu_use),
         engine_use=rounded_tree(record.engine_use),
         engine_series=rounded_tree(record.engine_series),
-        ceilings=rounded_tree(record.ceilings),
+        ceilings=ceilings,
+        counted=rounded_tree(record.counted),
+        driver=host.driver,
+        host=host.gpus,
         command=tuple(word.replace(spec.model.series, model.series) for word in record.launch.command),
         path=path,
     )
@@ -285,7 +303,7 @@ def _finish_reasons(task: TaskScore) -> dict[FinishReason, int]:
     """The engine's words, those that nobody knows together."""
     found: Counter[FinishReason] = Counter()
     for word, n in task.finish_reasons.items():
-        found[next((known for known in get_args(FinishReason) if known == word), "other")] += n
+        found[finish_word(word)] += n
     return dict(found)
 
 

@@ -28,6 +28,7 @@ from lab.publish.decisions import PublicDecision, histories
 from lab.publish.edition import keep_apart
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.publish.gate import PrivateFact, private_facts, release
+from lab.publish.identity import open_namer
 from lab.publish.schedule import PublishFile, WantedMatch, cut_off
 from lab.rules import subject
 from lab.scratch import scratch, sync_folder, write_atomically
@@ -304,17 +305,17 @@ def _published_cells(folder: Path, earlier: Iterable[Edition], run_ids: set[str]
 def _cells_of(store: EvidenceStore, found: PublishFile, until: datetime) -> dict[str, CellName | None]:
     """The cell of each withdrawn run that the store has; None for one that did not end before the cut-off."""
     cells: dict[str, CellName | None] = {}
-    there = set(store.run_ids())
+    there, namer = set(store.run_ids()), open_namer()
     for one in found.withdrawn:
         if one.run_id not in there:
             continue
         with contextlib.suppress(EvidenceError):  # a damaged one may have been published all the same
             spec, status = store.spec(one.run_id), store.status(one.run_id)
             name = CellName(
-                match_id=status.match_id,
+                match_id=namer.digest_of(spec.model, status.match_id),
                 engine=spec.engine,
                 profile=spec.profile.name,
-                spec_digest=spec.spec_digest,
+                spec_digest=namer.digest_of(spec.model, spec.spec_digest),
             )
             cells[one.run_id] = name if status.ended_at is not None and status.ended_at <= until else None
     return cells

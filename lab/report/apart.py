@@ -23,11 +23,14 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from lab.errors import EvidenceError
+from lab.errors import EvidenceError, LabError
 from lab.scratch import scratch
 
 LIMIT_S = 600.0
 """How long building pages may take."""
+
+REFUSAL = "refusal.json"
+"""Where that process says what kept it from building, in the words of the lab."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """The package itself."""
@@ -35,14 +38,16 @@ PACKAGE = Path(__file__).resolve().parents[1]
 SYSTEM = (
     "/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/usr/share",
     "/usr/local/share", "/etc/fonts", "/etc/ld.so.cache",
-    "/etc/localtime", "/etc/mime.types", "/dev/null", "/dev/urandom", "/dev/random", "/proc/self", "/proc/cpuinfo",
-    "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu", "/sys/fs/cgroup",
+    "/etc/localtime", "/etc/mime.types", "/dev/null", "/dev/urandom", "/dev/random", "/proc/self/maps",
+    "/proc/self/stat", "/proc/self/status", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu",
 )  # fmt: skip
-"""What libraries read of a system: code, fonts, time zones, the number of CPUs."""
+"""What libraries read of a system: code, fonts, time zones, the number of CPUs. Of the process only what it uses: its
+mounts and its control group tell the host and the container."""
 
 REFUSED = frozenset(
     "os.exec os.posix_spawn os.system os.fork os.forkpty os.spawn subprocess.Popen os.chdir os.chroot "
     "socket.connect socket.bind socket.getaddrinfo socket.gethostbyname socket.gethostbyaddr socket.gethostname "
+    "socket.__new__ socket.sendto socket.sendmsg os.kill os.killpg os.getxattr os.listxattr os.mkfifo os.mknod "
     "sqlite3.connect pty.spawn os.link os.symlink ftplib.connect urllib.Request".split()
 )
 """What no page needs: another program, a connection, the name of the host, a way around a path."""
@@ -75,9 +80,16 @@ def apart(target: str) -> Callable[..., dict[str, bytes]]:
             evidence.mkdir()
             (evidence / "arguments.json").write_bytes(to_json({"args": args, "kwargs": kwargs}))
             done = run_apart(folder, f"from lab.report.apart import main; main({target!r})")
+            refused = Path(folder) / REFUSAL
+            if refused.is_file():
+                what, next_step = from_json(refused.read_bytes())
+                raise EvidenceError(f"the pages could not be built: {what}", next_step)
             if done.returncode:
                 said = done.stderr.strip().splitlines()
-                raise EvidenceError(f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}")
+                raise EvidenceError(
+                    f"the pages could not be built: {said[-1] if said else f'exit {done.returncode}'}",
+                    "see whether there is room where TMPDIR lies (df -h), and no limit for files (ulimit -f)",
+                )
             pages = folder / "pages"
             found = [path for path in sorted(pages.rglob("*")) if path.is_file() and not path.is_symlink()]
             return {path.relative_to(pages).as_posix(): path.read_bytes() for path in found}
@@ -112,19 +124,26 @@ def clean_environment(folder: Path) -> Mapping[str, str]:
 
 
 def fence() -> None:
-    """Put both fences around this process, for good."""
+    """Put both fences around this process, for good.
+
+    Raises:
+        Fence: the kernel has Landlock and did not put up its fence.
+    """
     inside = (Path.cwd(),)
+    _leave_host()
     readable = (*inside, PACKAGE, *_libraries(), *map(Path, SYSTEM))
-    _ask_kernel(inside, readable)
+    if not _ask_kernel(inside, readable) and kernel_refuses():
+        raise Fence("the kernel did not put up its fence")
     roots = tuple(dict.fromkeys(os.path.realpath(root) for root in readable))
     writable = tuple(os.path.realpath(root) for root in inside)
     fixed = tuple(str(root) + "/" for root in readable[1:])  # nothing in there can be changed from in here
+    refused, watched, below, real = REFUSED, PATHS, _below, os.path.realpath  # what is changed later changes nothing
     listed = {os.path.realpath(entry or ".") for entry in sys.path}  # the import system lists these, one level deep
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
-        if event in REFUSED:
+        if event in refused:
             raise Fence(f"{event} is not for building pages")
-        if event not in PATHS or isinstance(arguments[0], int) or arguments[0] is None:
+        if event not in watched or isinstance(arguments[0], int) or arguments[0] is None:
             return
         if (
             event == "open"
@@ -133,12 +152,12 @@ def fence() -> None:
             and ".." not in str(arguments[0])
         ):
             return
-        path = os.path.realpath(os.fsdecode(arguments[0]))  # type: ignore[arg-type]  # an audit event is untyped
+        path = real(os.fsdecode(arguments[0]))  # type: ignore[arg-type]  # an audit event is untyped
         changes = event not in ("open", "os.listdir", "os.scandir")
         if event == "open":
             flags = arguments[2] if isinstance(arguments[2], int) else 0
             changes = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)) and path != os.devnull
-        if not _below(path, writable if changes else roots) and not (event == "os.listdir" and path in listed):
+        if not below(path, writable if changes else roots) and not (event == "os.listdir" and path in listed):
             raise Fence(f"{event} outside the evidence")
 
     sys.addaudithook(audit)
@@ -153,7 +172,12 @@ def main(target: str) -> None:
     for parameter, value in bound.arguments.items():
         kind = TypeAdapter(bound.signature.parameters[parameter].annotation)
         bound.arguments[parameter] = kind.validate_json(to_json(value))
-    for path, page in build(*bound.args, **bound.kwargs).items():
+    try:
+        built = build(*bound.args, **bound.kwargs)
+    except LabError as problem:
+        Path(REFUSAL).write_bytes(to_json((problem.what, problem.next_step)))
+        return
+    for path, page in built.items():
         at = Path("pages") / path
         at.parent.mkdir(parents=True, exist_ok=True)
         at.write_bytes(page)
@@ -180,9 +204,21 @@ def _below(path: str, roots: tuple[str, ...]) -> bool:
 
 # Landlock: linux/landlock.h. The numbers of the calls are the same on every architecture.
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES, _PATH_BENEATH = 444, 445, 446, 38, 1
+_OWN_NAME, _OWN_USERS, _OWN_NETWORK = 0x0400_0000, 0x1000_0000, 0x4000_0000
 _EXECUTE, _WRITE, _READ_FILE, _READ_FOLDER = 1, 2, 4, 8
 _CHANGES = sum(1 << bit for bit in range(4, 9))  # remove and make files and folders; no link, no device
 _REFER, _TRUNCATE, _TCP = 1 << 13, 1 << 14, 0b11
+
+
+def _leave_host() -> None:
+    """A name of its own and no network, where the kernel gives them to this user; else Python's fence stands alone."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    parts = _OWN_NAME | _OWN_NETWORK | (_OWN_USERS if os.getuid() else 0)
+    if libc.unshare(ctypes.c_int(parts)) == 0:
+        libc.sethostname(b"lab", ctypes.c_size_t(3))
+    sys.modules.pop("platform", None)  # it keeps the name it was told first
 
 
 def kernel_refuses() -> bool:

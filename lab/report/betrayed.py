@@ -31,7 +31,7 @@ def finding_lines(found: Sequence[Finding], t: Messages) -> Iterator[str]:
     topics = [topic for topic in Topic if any(one.topic is topic for one in refused)]
     for number, topic in enumerate(topics, 1):
         yield f"{number}. {t(f'topic-{topic.value}')}"
-        yield f"   {t('betray-fix')} {t(f'betray-fix-{topic.value}')}"
+        yield f"   {t('betray-fix', what=t(f'betray-fix-{topic.value}'))}"
         yield from _of_topic([one for one in refused if one.topic is topic], t)
     notes = [one for one in found if not one.refuses]
     if notes:
@@ -40,15 +40,24 @@ def finding_lines(found: Sequence[Finding], t: Messages) -> Iterator[str]:
 
 
 def unknown_lines(found: Sequence[Unknown], names: Sequence[str], t: Messages) -> Iterator[str]:
-    """What cannot be known, with what each record lacks."""
+    """What cannot be known, as indented lines under a heading; nothing where nothing is open."""
     if not found:
         return
     yield t("betray-unknown")
+    for what, values in unknown_words(found, names, t):
+        yield f"   - {what}"
+        yield from (f"       {line}" for line in values)
+
+
+def unknown_words(found: Sequence[Unknown], names: Sequence[str], t: Messages) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What cannot be known, each with what every record lacks."""
     for one in found:
-        yield f"   - {t(f'unknown-{one.limit.value}')}"
-        for name, value in zip(names, one.values, strict=False):
-            if value is not None:
-                yield f"       {name}  {t(f'unknown-{one.limit.value}-value', **value)}"
+        values = (
+            f"{name}  {t(f'unknown-{one.limit.value}-value', **value)}"
+            for name, value in zip(names, one.values, strict=False)
+            if value is not None
+        )
+        yield t(f"unknown-{one.limit.value}"), tuple(values)
 
 
 def title(found: Finding, t: Messages) -> str:
@@ -60,16 +69,31 @@ def title(found: Finding, t: Messages) -> str:
 
 def value_lines(found: Finding, t: Messages) -> Iterator[str]:
     """One line for each record, under its letter."""
-    for name, value in zip(letters(found.run_ids).values(), found.values, strict=True):
-        if value is None:
-            words = t("value-not-recorded")
-        elif "value" in value:
-            words = value["value"]
-        elif found.sign is Sign.NOT_RECORDED:  # the KV format, which has two values
-            words = t("sign-kv-named-or-resolved-value", **value)
-        else:
-            words = t(f"sign-{found.sign.value}-value", **value)
+    for name, words in zip(letters(found.run_ids).values(), value_words(found, t), strict=True):
         yield f"{name}  {words}"
+
+
+def value_words(found: Finding, t: Messages) -> tuple[str, ...]:
+    """What each record says of it."""
+    nothing = t("value-not-recorded")
+
+    def said(value: dict[str, str] | None) -> str:
+        if value is None:
+            return nothing
+        if "value" in value:
+            return value["value"]
+        known = {key: nothing if word == "—" else word for key, word in value.items()}
+        if found.sign is Sign.HOSTS:
+            words = (t(f"host-{key}", value=word) for key, word in known.items())
+            return t("sign-hosts-value", hosts=t("list-separator").join(words))
+        if found.sign is Sign.SCORE_PATH:
+            missing = t("support-separator").join(field_name(field, t) for field in value["missing"].split())
+            return t("sign-score-path-value", scores=value["scores"], missing=missing or "—")
+        # the KV format has two values, also where it is not recorded everywhere
+        sign = Sign.KV_NAMED_OR_RESOLVED if found.sign is Sign.NOT_RECORDED else found.sign
+        return t(f"sign-{sign.value}-value", **known)
+
+    return tuple(map(said, found.values))
 
 
 def field_name(field: str, t: Messages) -> str:
@@ -77,15 +101,18 @@ def field_name(field: str, t: Messages) -> str:
     return t(f"condition-{field}") if field in set(Condition) else t(f"betray-{slug(field)}")
 
 
-def _of_topic(found: Sequence[Finding], t: Messages) -> Iterator[str]:
-    """Findings one by one; what no record says at all is one line."""
+def grouped(found: Sequence[Finding], t: Messages) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Findings of one topic, each with a line for every record; what no record says at all is one entry."""
     nowhere = [one for one in found if one.sign is Sign.NOT_RECORDED and not any(one.values)]
     for one in found:
-        if one in nowhere:
-            continue
-        yield f"   - {title(one, t)}"
-        for line in value_lines(one, t):
-            yield f"       {line}"
+        if one not in nowhere:
+            yield title(one, t), tuple(value_lines(one, t))
     if nowhere:
         names = t("support-separator").join(field_name(one.field, t) for one in nowhere if one.field is not None)
-        yield f"   - {t('sign-not-recorded-anywhere', fields=names)}"
+        yield t("sign-not-recorded-anywhere", fields=names), ()
+
+
+def _of_topic(found: Sequence[Finding], t: Messages) -> Iterator[str]:
+    for what, values in grouped(found, t):
+        yield f"   - {what}"
+        yield from (f"       {line}" for line in values)

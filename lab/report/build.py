@@ -15,6 +15,7 @@ from markupsafe import Markup
 from lab.explain.flips import Explanation
 from lab.explain.hypotheses import Judged
 from lab.match import refusals
+from lab.metrics.counted import Counted
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.records import EvidenceGrade
 from lab.report import ceilings, columns, ladders, quality, tables
@@ -26,7 +27,7 @@ from lab.report.engine_cards import engine_cards
 from lab.report.grid import Table
 from lab.report.hypotheses import hypotheses_table, measured, unmeasured
 from lab.report.messages import LANGS, Messages, messages
-from lab.report.numbers import count, significant, week
+from lab.report.numbers import count, milliseconds, significant, week
 from lab.report.path import Answer, sections
 from lab.report.path_drawing import path_drawing
 from lab.report.payback import payback_table
@@ -343,10 +344,12 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         *(((t("card-engine-use"), columns.engine_use(run.engine_use, t), ""),) if run.engine_use else ()),
         *(((t("card-gpu-use"), columns.gpu_use(run.gpu_use, t), ""),) if run.gpu_use else ()),
         *ceilings.ceiling_facts(run.ceilings, t),
+        *(((t("card-counted"), _counted(run.counted, t), ""),) if run.counted else ()),
         (t("certificate"), gauge.certificate_text(run, t), ""),
         (t("card-lab"), run.lab_version, ""),
         (t("card-spec"), run.spec_digest, "code"),
         (t("card-match"), run.match_id, "code"),
+        *(((t("card-key"), run.pseudonym_key, "code"),) if run.pseudonym_key else ()),
         *_path_facts(run, t),
         (t("card-command"), " ".join(run.command) or t("card-command-none"), "code" if run.command else ""),
     )
@@ -359,6 +362,28 @@ def _card(run: PublicRun, t: Messages) -> dict[str, Any]:
         "facts": facts,
         "tables": tuple(filter(None, (conditions_table(run, t), checks_table(run, t)))),
     }
+
+
+def _counted(found: Counted, t: Messages) -> str:
+    """What the load gave away: what `lab.betray` compares."""
+
+    def said(value: float | None) -> str:
+        return t("not-counted") if value is None else count(value)
+
+    def gap(value: float | None) -> str:
+        return t("not-counted") if value is None else milliseconds(value)
+
+    ends = t("list-separator").join(f"{word} {count(n)}" for word, n in sorted(found.finish_reasons.items()))
+    return t(
+        "card-counted-value",
+        requests=count(found.requests),
+        input=said(found.input_tokens),
+        cached=said(found.cached_tokens),
+        output=said(found.output_tokens),
+        ends=ends or t("not-counted"),
+        median=gap(found.gap_p50_s),
+        mean=gap(found.gap_mean_s),
+    )
 
 
 def _attached(run: PublicRun, t: Messages) -> str:

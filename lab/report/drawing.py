@@ -163,13 +163,11 @@ class Drawing:
         size: float = SIZE,
         bold: bool = False,
         soft: bool = False,
-        turned: bool = False,
     ) -> None:
-        """A line of text on the base line `y`; `soft` is less dark, `turned` reads upwards."""
+        """A line of text on the base line `y`; `soft` is less dark."""
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += ' font-weight="600"' if bold else ""
         more += ' opacity="0.8"' if soft else ""
-        more += f' transform="rotate(-90 {_n(x)} {_n(y)})"' if turned else ""
         self._parts.append(
             f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}" fill="currentColor"{more}>{escape(text)}</text>'
         )
@@ -225,8 +223,8 @@ class Drawing:
         self, shape: Marker, x: float, y: float, colour: str, *, radius: float = 4.0, hollow: bool = False
     ) -> None:
         """One mark of an engine; a hollow one is filled with the page."""
-        d, r = _SHAPES[shape], radius
-        points = " ".join(f"{_n(x + r * dx)},{_n(y + r * dy)}" for dx, dy in d)
+        r = radius
+        points = " ".join(f"{_n(x + r * dx)},{_n(y + r * dy)}" for dx, dy in _SHAPES[shape])
         fill = 'fill="var(--paper, #fff)"' if hollow else f'fill="{colour}"'
         look = f'{fill} stroke="{colour}" stroke-width="1.5"'
         if shape == "circle":
@@ -280,6 +278,12 @@ _SHAPES: dict[Marker, tuple[tuple[float, float], ...]] = {
     ),
 }  # fmt: skip
 """Corners of each mark around its middle; all look about as large."""
+
+
+def corners(shape: Marker) -> tuple[tuple[float, float], ...]:
+    """The corners of a mark around its middle, for whoever draws with paths; a circle has two dozen."""
+    turn = math.tau / 24
+    return _SHAPES[shape] or tuple((math.cos(place * turn), math.sin(place * turn)) for place in range(24))
 
 
 def _n(value: float) -> str:

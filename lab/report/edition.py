@@ -91,7 +91,8 @@ def edition_pages(rules: Rules, langs: tuple[str, ...] = LANGS, building: Buildi
 
     def decide(one: ChosenMatch, beside: tuple[PublicContrast, ...]) -> Decided:
         match_id = one.match.match_id
-        walked[match_id] = explain(*rules[match_id], one.runs, beside) if match_id in rules else ()
+        own_rules = rules.get(one.wanted_as)
+        walked[match_id] = explain(*own_rules, one.runs, beside) if own_rules else ()
         own = walked[match_id]
         return Decided(tuple(published(match_id, path) for path in own), path_json(own))
 

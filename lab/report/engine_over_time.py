@@ -55,7 +55,8 @@ def engine_chart(runs: Runs, t: Messages) -> Figure | None:
         assert run.engine_series is not None
         y = _engine(drawing, y, run, run.engine_series, looks[series_label(run)], left, highest, t)
     drawing.text((left + RIGHT) / 2, y + 8, t("chart-engine-x"), anchor="middle")
-    drawing.height = _legend(drawing, y + 28, t) - 4
+    shares = any(run.engine_series is not None and run.engine_series.kv_use is not None for run in firsts)
+    drawing.height = _legend(drawing, y + 28, t, shares) - 4
     rows = [
         Row(
             cells=(
@@ -146,9 +147,10 @@ def _pieces(
     return [piece if len(piece) > 1 else [piece[0], (piece[0][0] + 3, piece[0][1])] for piece in pieces if piece]
 
 
-def _legend(drawing: Drawing, y: float, t: Messages) -> float:
+def _legend(drawing: Drawing, y: float, t: Messages, shares: bool) -> float:
     x = 10.0
-    for key, dash in (("chart-running", ""), ("chart-waiting", "2 2.5"), ("chart-kv", None)):
+    entries: list[tuple[str, str | None]] = [("chart-running", ""), ("chart-waiting", "2 2.5")]
+    for key, dash in (*entries, ("chart-kv", None)) if shares else entries:
         label = t(key)
         taken = 36 + text_width(label) + 14
         if x > 10 and x + taken > RIGHT:

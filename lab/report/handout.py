@@ -18,6 +18,7 @@ from markupsafe import Markup
 from lab.explain.flips import Explanation
 from lab.match import refusals
 from lab.publish.evidence import PublicLevel, PublicRun
+from lab.publish.identity import Namer
 from lab.records import EvidenceGrade
 from lab.report import columns
 from lab.report import instrument as gauge
@@ -103,6 +104,17 @@ def planned_sheet(match_id: str, specs: Sequence[RunSpec]) -> Sheet:
     return _sheet(match_id, specs, ())
 
 
+def as_published(sheet: Sheet, namer: Namer) -> Sheet:
+    """A sheet of a plan under the names that pages use, so that later weeks fill the cells of the same match."""
+    model = sheet.models[0]
+    changes = {
+        "match_id": namer.digest_of(model, sheet.match_id),
+        "models": tuple(map(namer.model, sheet.models)),
+        "columns": tuple((*head, namer.digest_of(model, digest)) for *head, digest in sheet.columns),
+    }
+    return sheet.model_copy(update=changes)
+
+
 def handout_pages(
     sheets: Sequence[Sheet],
     langs: tuple[str, ...] = LANGS,
@@ -154,7 +166,14 @@ def handout_files(
 
 def build_handout(runs: Runs, langs: tuple[str, ...], paper: bool, explanations: Explanations = ()) -> dict[str, bytes]:
     """`handout_files` of measured runs, in one mapping: its two parts below `files/` and `readable/`."""
-    found, readable = handout_files(sheets_of(runs), langs, paper=paper, explanations=explanations)
+    return build_sheets(sheets_of(runs), langs, paper, explanations)
+
+
+def build_sheets(
+    sheets: tuple[Sheet, ...], langs: tuple[str, ...], paper: bool, explanations: Explanations = ()
+) -> dict[str, bytes]:
+    """The same of sheets, measured or not."""
+    found, readable = handout_files(sheets, langs, paper=paper, explanations=explanations)
     return {f"files/{name}": data for name, data in found.items()} | {
         f"readable/{name}": data for name, data in readable.items()
     }
@@ -502,6 +521,7 @@ def _facts(run: PublicRun, t: Messages) -> tuple[tuple[str, str], ...]:
         (t("certificate"), gauge.certificate_text(run, t)),
         (t("week"), run.week),
         (t("card-spec"), run.spec_digest),
+        *(((t("card-key"), run.pseudonym_key),) if run.pseudonym_key else ()),
     )
     return (*found, (t("card-weights"), run.model.weights_sha256)) if run.model.weights_sha256 else found
 

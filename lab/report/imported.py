@@ -8,14 +8,14 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lab.betray import Finding
 from lab.imports.record import Counts, ImportedMetric
 from lab.match import Topic
 from lab.publish.imported import Beside, PublicImported, PublicImports
-from lab.report.betrayed import field_name, headline, letters, title, unknown_lines, value_lines
+from lab.report.betrayed import field_name, grouped, headline, letters, unknown_words
 from lab.report.cells import table
 from lab.report.grid import Cell, Row, Table, Text, missing, words
 from lab.report.imported_ceilings import ceilings_of_imports, imported_ceiling_facts
+from lab.report.imported_scores import asked_words, scores_table
 from lab.report.messages import LANGS, Messages, messages, slug
 from lab.report.numbers import count, significant
 from lab.report.typeface import face_css
@@ -42,6 +42,7 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
         lstrip_blocks=True,
     )
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    timed = [one for one in public.records if one.metrics or not one.scores]  # a score has no speed to bound
     html = environment.get_template("imported.html.j2").render(
         t=t,
         languages=[messages(lang) for lang in langs],
@@ -55,10 +56,11 @@ def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
         ],
         groups=[_group(one, public.records, t) for one in public.beside],
         ceilings=ceilings_of_imports(
-            ((one.run_id, one.engine or t("value-not-recorded"), one.ceilings) for one in public.records), t
+            ((one.run_id, one.engine or one.model or t("value-not-recorded"), one.ceilings) for one in timed), t
         ),
-        bounds=[(one.run_id, imported_ceiling_facts(one.ceilings, t)) for one in public.records],
-        numbers=[_numbers(one, t) for one in public.records],
+        bounds=[(one.run_id, imported_ceiling_facts(one.ceilings, t)) for one in timed],
+        numbers=[_numbers(one, t) for one in timed],
+        scores=[(scores_table(one, t), asked_words(one.score_path, t)) for one in public.records if one.scores],
         kept_private=public.kept_private,
         digest=digest(public.model_dump(mode="json")),
         lab_versions=sorted({one.lab_version for one in public.records}),
@@ -86,12 +88,11 @@ def _group(one: Beside, records: tuple[PublicImported, ...], t: Messages) -> dic
     names = letters(one.run_ids)
     engines = {record.run_id: record.engine or "" for record in records}
     refused = [found for found in one.findings if found.refuses]
-    limits = list(unknown_lines(one.unknowns, tuple(names.values()), t))
     topics = [
         {
             "title": t(f"topic-{topic.value}"),
-            "fix": t(f"betray-fix-{topic.value}"),
-            "findings": [_shown(found, t) for found in refused if found.topic is topic],
+            "fix": t("betray-fix", what=t(f"betray-fix-{topic.value}")),
+            "findings": list(grouped([found for found in refused if found.topic is topic], t)),
         }
         for topic in Topic
         if any(found.topic is topic for found in refused)
@@ -100,13 +101,9 @@ def _group(one: Beside, records: tuple[PublicImported, ...], t: Messages) -> dic
         "headline": headline(one.findings, t),
         "runs": [(name, run_id, engines[run_id]) for run_id, name in names.items()],
         "topics": topics,
-        "footnotes": [_shown(found, t) for found in one.findings if not found.refuses],
-        "unknowns": [line.strip().removeprefix("- ") for line in limits[1:]],  # the first is the heading
+        "footnotes": list(grouped([found for found in one.findings if not found.refuses], t)),
+        "unknowns": list(unknown_words(one.unknowns, tuple(names.values()), t)),
     }
-
-
-def _shown(found: Finding, t: Messages) -> tuple[str, list[str]]:
-    return title(found, t), list(value_lines(found, t)) if any(found.values) else []
 
 
 def _numbers(one: PublicImported, t: Messages) -> Table:
@@ -131,11 +128,18 @@ def _numbers(one: PublicImported, t: Messages) -> Table:
 
 
 def definition(metric: ImportedMetric, t: Messages) -> str:
-    """The lab's definition, or how the tool's differs; one without a translation stays in the tool's words."""
+    """The lab's definition, or how the tool's differs.
+
+    One metric may differ in several ways, by how it was measured: only a message that says in English what the record
+    says is taken, and what has none stays in the importer's words.
+    """
     if metric.differs is None:
         return t("imported-ours")
-    key = f"differs-{slug(metric.name)}"
-    return t(key) if t.has(key) else t("differs-untranslated", text=metric.differs)
+    first, english = f"differs-{slug(metric.name)}", messages("en")
+    for key in (first, f"{first}-2", f"{first}-3"):
+        if t.has(key) and english(key) == metric.differs:
+            return t(key)
+    return t("differs-untranslated", text=metric.differs)
 
 
 def counted_words(counts: Counts, t: Messages) -> str:

@@ -11,10 +11,13 @@ from lab.report.ceilings import ceiling_facts, reached_words
 from lab.report.cells import table
 from lab.report.grid import Cell, Row, Table, Text, missing, words
 from lab.report.messages import Messages
-from lab.report.numbers import count, significant
+from lab.report.numbers import count, percent, significant
 
 BLOCKS: tuple[Gap, ...] = ("machine", "machine-row", "accelerators", "model", "shape")
 """Without these there is no ceiling; without any other it is higher, or has no share."""
+
+WHOLE = ("requests", "row_input_tokens", "row_output_tokens", "round_output_tokens")
+"""Sums of whole numbers."""
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -32,9 +35,9 @@ def ceilings_of_imports(found: Iterable[tuple[RunId, str, ImportedCeilings]], t:
             continue
         (level,) = one.ceilings.levels
         cells = (_reached(level.stream, t), _reached(level.output, t), words(prefill_words(level, t)))
-        rows.append(Row(cells=(head, *cells, words(kv_words(one.ceilings, t)))))
-    titles = map(t, ("run", "ceiling-stream", "ceiling-output", "ceiling-prefill", "imported-kv"))
-    return table("imported-ceilings-table", t("imported-ceilings-caption"), titles, rows)
+        rows.append(Row(cells=(head, *cells, words(kv_words(one, one.ceilings, t)))))
+    titles = map(t, ("imported-record", "ceiling-stream", "ceiling-output", "ceiling-prefill", "imported-kv"))
+    return table("imported-ceilings-table", t("imported-ceilings-caption"), titles, rows, style="prose")
 
 
 def imported_ceiling_facts(one: ImportedCeilings, t: Messages) -> Facts:
@@ -63,6 +66,7 @@ def imported_level_facts(one: ImportedCeilings, t: Messages) -> Facts:
         (t("ceiling-stream"), join(reached_words(level.stream, t))),
         (t("ceiling-output"), join(reached_words(level.output, t))),
         (t("ceiling-prefill"), prefill_words(level, t)),
+        (t("imported-kv"), kv_words(one, one.ceilings, t)),
     )
 
 
@@ -85,11 +89,18 @@ def prefill_words(level: LevelCeiling, t: Messages) -> str:
     return t("ceiling-prefill-most", ceiling=significant(level.prefill.ceiling), bound=bound)
 
 
-def kv_words(found: RunCeilings, t: Messages) -> str:
-    """The most tokens of KV cache, or why they are not known."""
-    if found.kv_capacity_tokens is None:
+def kv_words(one: ImportedCeilings, found: RunCeilings, t: Messages) -> str:
+    """The most tokens of KV cache beside those a note speaks of, or why they are not known."""
+    capacity, noted = found.kv_capacity_tokens, one.kv_tokens_noted
+    if capacity is None and found.no_kv == "format-unknown":
+        return t("imported-kv-no-format")
+    if capacity is None:
         return t(f"no-kv-{found.no_kv or 'not-stated'}")
-    return t("value-tokens", count=count(found.kv_capacity_tokens))
+    if noted is None:
+        return t("value-tokens", count=count(capacity))
+    if noted > capacity:
+        return t("imported-kv-too-many", capacity=count(capacity), noted=count(noted))
+    return t("imported-kv-noted", capacity=count(capacity), noted=count(noted), share=percent(noted / capacity))
 
 
 def sums_words(sums: tuple[Sum, ...], t: Messages) -> str:
@@ -98,8 +109,8 @@ def sums_words(sums: tuple[Sum, ...], t: Messages) -> str:
         t(
             "sums-in-flight" if one.name == "in_flight" else "sums-stated",
             name=t(f"sum-{one.name}"),
-            stated=count(one.stated) if one.name in ("requests", "in_flight") else significant(one.stated, 4),
-            follows=count(one.follows) if one.name == "requests" else significant(one.follows, 4),
+            stated=count(one.stated) if one.name in (*WHOLE, "in_flight") else significant(one.stated, 4),
+            follows=count(one.follows) if one.name in WHOLE else significant(one.follows, 4),
             verdict=t("sums-agree" if one.agrees else "sums-differ"),
         )
         for one in sums

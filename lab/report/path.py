@@ -390,6 +390,10 @@ def _notes(path: Walked, t: Messages) -> Iterator[str]:
         yield t("path-generated")
     if path.observations:
         yield t("path-observations", n=len(path.observations))
+    for one in path.conflicts:
+        source = "path-measured" if one.source == "traffic" else "path-stated"
+        yield t("path-conflict", fact=one.fact, value=_said(one.value, one.unit, t),
+                source=t(source, by=one.by, on=day(one.day, t)), other=_overruled(one.other, one.unit, t))  # fmt: skip
 
 
 # ---------------------------------------------------------------- tables
@@ -464,16 +468,20 @@ def _stated_lines(asked: Question, evidence: Stated, t: Messages) -> Iterator[st
     if evidence.horizon_tokens is not None:
         yield t("path-horizon", n=count(evidence.horizon_tokens))
     if evidence.overruled is not None:
-        other = evidence.overruled
-        yield t(f"path-overruled-{other.source}", by=other.by, on=day(other.day, t), value=_other(asked, other, t))
+        yield _overruled(evidence.overruled, asked.unit, t)
 
 
-def _other(asked: Question, other: Overruled, t: Messages) -> str:
-    if isinstance(other.value, bool):
-        return t("reply-yes" if other.value else "reply-no")
-    if isinstance(other.value, str):
+def _overruled(other: Overruled, unit: str | None, t: Messages) -> str:
+    said = _said(other.value, unit, t)
+    return t(f"path-overruled-{other.source}", by=other.by, on=day(other.day, t), value=said)
+
+
+def _said(value: bool | float | str, unit: str | None, t: Messages) -> str:
+    if isinstance(value, bool):
+        return t("reply-yes" if value else "reply-no")
+    if isinstance(value, str):
         return t("reply-not-applicable")
-    return _with_unit(_number(other.value, t), asked, t)
+    return unit_text(_number(value, t), unit, t)
 
 
 def _consequence(step: Step, t: Messages) -> tuple[str, ...]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lab.betray import Betrayal
 from lab.checks import CheckName, needed, rule_of
 from lab.conditions import Condition
-from lab.match import Kind, Mismatch, Topic, between, own_reasons, refusals
+from lab.match import Kind, Mismatch, in_order, own_reasons, refusals
+from lab.publish.beside import between_runs
 from lab.publish.evidence import PublicRun
+from lab.report.betrayed import title, value_words
 from lab.report.cells import refused_text, table
 from lab.report.grid import Cell, Row, Table, Text, words
 from lab.report.messages import Messages, slug
@@ -30,16 +33,10 @@ def reasons_of(runs: Runs) -> Reasons:
         if not refusals(found[run.run_id]):
             groups.setdefault("" if run.table == "comparison" else run.match_id, []).append(run)
     for group in groups.values():
-        shared = between([run.side for run in group])
+        shared = between_runs(group)
         for run in group:
-            found[run.run_id] = _in_order((*shared, *found[run.run_id]))
+            found[run.run_id] = in_order((*shared, *found[run.run_id]))
     return found
-
-
-def _in_order(mismatches: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
-    """The order in which a meeting fixes them; footnotes last."""
-    topics = list(Topic)
-    return tuple(sorted(mismatches, key=lambda one: (not one.refuses, topics.index(one.topic))))
 
 
 class Footnotes:
@@ -83,6 +80,8 @@ def footnote_word(t: Messages) -> str:
 
 def mismatch_text(one: Mismatch, t: Messages) -> str:
     """One reason: what, why, and the values where there are any."""
+    if isinstance(one, Betrayal):
+        return t("betrayal-line", what=title(one.finding, t), values=values_text(one, t))
     what, why, values = field_text(one.field, t), t(f"mismatch-{one.kind.value}"), values_text(one, t)
     return (
         t("mismatch-line-values", what=what, why=why, values=values)
@@ -91,8 +90,19 @@ def mismatch_text(one: Mismatch, t: Messages) -> str:
     )
 
 
+def why_text(one: Mismatch, t: Messages) -> str:
+    """Why it is a reason."""
+    return title(one.finding, t) if isinstance(one, Betrayal) else t(f"mismatch-{one.kind.value}")
+
+
 def values_text(one: Mismatch, t: Messages) -> str:
     """The values of a mismatch; empty where there is none at all, and what nobody asked for is not among them."""
+    if isinstance(one, Betrayal):
+        runs: dict[str, list[str]] = {}
+        for run_id, said in zip(one.run_ids, value_words(one.finding, t), strict=True):
+            runs.setdefault(said, []).append(run_id)
+        lines = (t("betrayal-value", runs=", ".join(own), words=said) for said, own in runs.items())
+        return t("support-separator").join(lines)
     values = one.values[1:] if one.kind is Kind.IMPOSED and one.values[:1] == (None,) else one.values
     if not any(value is not None for value in values):
         return ""

@@ -219,6 +219,8 @@ def _use(shape: Shape, t: Messages) -> Iterator[str]:
         yield t("traffic-adapters", n=count(use.adapters), share=_share(use.adapter_requests, use))
     if use.media:
         yield t("traffic-media", share=_share(use.media, use))
+    if use.held:
+        yield t("traffic-held", share=_share(use.held, use))
     if use.several_prompts:
         yield t("traffic-several", n=count(use.several_prompts))
     if use.token_ids:
@@ -258,8 +260,27 @@ def written_lines(measured: Measured, workload: Sequence[str], facts: str | None
         )
         if measured.no_rows:
             yield t("traffic-left-out", n=count(measured.no_rows))
+        yield from _not_carried(measured.shape, t)
         yield t("traffic-next", command=f"lab bench URL --model M --workload {path}")
     if facts is not None:
         yield ""
         yield t("traffic-facts-written", path=facts)
         yield t("traffic-next", command=f"lab explain --facts TEAM.yaml --facts {facts}")
+
+
+def _not_carried(shape: Shape, t: Messages) -> Iterator[str]:
+    """What requests use that the workload does not send."""
+    use = shape.use
+    if use is None:
+        return
+    constrained = use.json_schema + use.json_object + use.constrained_otherwise
+    found = (
+        ("traffic-carried-structured", constrained),
+        ("traffic-carried-tools", use.offers_tools),
+        ("traffic-carried-media", use.media),
+        ("traffic-carried-adapters", use.adapter_requests),
+        ("traffic-carried-sampling", max((one.n for one in use.settings), default=0)),
+    )
+    parts = [t(key, share=_share(n, use)) for key, n in found if n]
+    if parts:
+        yield t("traffic-not-carried", parts=t("list-separator").join(parts))

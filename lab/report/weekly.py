@@ -57,6 +57,7 @@ _LEFT_OUT = {
     LeftOut.NOT_MEASURED: "weekly-left-not-measured",
     LeftOut.DAMAGED: "weekly-left-damaged",
     LeftOut.WITHDRAWN: "weekly-left-withdrawn",
+    LeftOut.CLOCK: "weekly-left-clock",
     LeftOut.OTHER: "weekly-left-other",
 }
 

@@ -98,13 +98,13 @@ def _streamed(text: str) -> Mapping[str, Any]:
         if not isinstance(chunk, Mapping):
             continue
         usage = chunk.get("usage") or usage
-        for choice in chunk.get("choices") or ():
+        for choice in _list(chunk.get("choices")):
             if not isinstance(choice, Mapping):
                 continue
             inner = choice.get("delta")
             delta: Mapping[str, Any] = inner if isinstance(inner, Mapping) else choice
             said += [delta[key] for key in ("reasoning_content", "content", "text") if isinstance(delta.get(key), str)]
-            calls += delta.get("tool_calls") or []
+            calls += _list(delta.get("tool_calls"))
     message = {"content": "".join(said), "tool_calls": calls}
     return {"choices": [{"message": message}], "usage": usage}
 
@@ -112,7 +112,7 @@ def _streamed(text: str) -> Mapping[str, Any]:
 def _answer_text(answer: Mapping[str, Any]) -> tuple[str | None, bool]:
     said: list[str] = []
     called, found = False, False
-    for choice in answer.get("choices") or ():
+    for choice in _list(answer.get("choices")):
         if not isinstance(choice, Mapping):
             continue
         inner = choice.get("message")
@@ -124,15 +124,20 @@ def _answer_text(answer: Mapping[str, Any]) -> tuple[str | None, bool]:
         if calls := message.get("tool_calls"):
             called = found = True
             said.append(json.dumps(calls_of(calls), ensure_ascii=False))
-    for item in answer.get("output") or () if "choices" not in answer else ():
+    for item in _list(answer.get("output")) if "choices" not in answer else ():
         if isinstance(item, Mapping):
             found = True
             called |= item.get("type") == "function_call"
-            said += [part["text"] for part in item.get("content") or ()
+            said += [part["text"] for part in _list(item.get("content"))
                      if isinstance(part, Mapping) and isinstance(part.get("text"), str)]  # fmt: skip
             if isinstance(item.get("arguments"), str):
                 said.append(item["arguments"])
     return ("".join(said) if found else None), called
+
+
+def _list(value: Any) -> list[Any]:
+    """The list in a field; nothing where something else stands there."""
+    return value if isinstance(value, list) else []
 
 
 def _whole(place: Mapping[str, Any], *keys: str) -> int | None:

@@ -78,6 +78,8 @@ class Request:
     answer: str | None = field(default=None, repr=False)
     turns: int = 0
     follows: bool = False
+    held: bool = False
+    """True when the server keeps what came before: the prompt is longer than what the record holds."""
     at_s: float | None = None
     calendar: bool = False
     took_s: float | None = None
@@ -245,7 +247,8 @@ def _read_prompt(body: Mapping[str, Any], request: Request) -> None:
             _read_messages(
                 [one for one in given if isinstance(one, Mapping) and one.get("type") != "reasoning"], request
             )
-        request.follows |= body.get("previous_response_id") is not None
+        request.held = body.get("previous_response_id") is not None or body.get("conversation") is not None
+        request.follows |= request.held
 
 
 def _read_plain(prompt: Any, request: Request) -> None:

@@ -151,6 +151,8 @@ class Use(Frozen):
     stream_said: int
     """Requests that say whether they stream."""
     media: int
+    held: int
+    """Requests whose history the server keeps: their prompts are longer than what could be counted."""
     several_prompts: int
     token_ids: int
     """Prompts that are token ids already."""

@@ -163,15 +163,20 @@ class BlockTable:
 
     def add(self, blocks: Sequence[int], index: int, time: float | None) -> Met:
         """Take in one request by its blocks."""
-        parts: list[tuple[int, int, float | None]] = []
-        whole = True
+        now = (index, time)
+        runs: list[tuple[int, tuple[int, float | None]]] = []
+        size, whole = 0, True
         for block in blocks:
             last = self._seen.pop(block, None)
             whole = whole and last is not None
             if whole and last is not None:
-                parts.append((1, *last))
-            self._seen[block] = (index, time)
+                size += 1
+                if runs and runs[-1][1] is last:  # one request has them all
+                    runs[-1] = (runs[-1][0] + 1, last)
+                else:
+                    runs.append((1, last))
+            self._seen[block] = now
         while len(self._seen) > self._most:
             self._seen.popitem(last=False)
             self.horizon = self._most
-        return Met(len(parts), tuple(parts))
+        return Met(size, tuple((length, *last) for length, last in runs))

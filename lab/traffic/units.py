@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from zlib import crc32
 
 import numpy as np
 
@@ -15,6 +16,8 @@ EncodeAll = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 _CACHED_BYTES = 48 * 1024 * 1024
 _MARK = 1 << 31
 """Marks begin here, above every token and every character."""
+_SERVED = _MARK + (1 << 30)
+"""From here on a mark stands for a model with its adapter; it begins every prompt."""
 
 
 class Counting:
@@ -59,7 +62,9 @@ class Counting:
 
     def units(self, request: Request) -> tuple[bytes, tuple[int, ...]] | None:
         """The units of a prompt, and at which places marks stand; None where it is token ids and nobody reads them."""
-        parts, marks, at = [], [], 0
+        # another model, or another adapter, has another cache
+        served = f"{request.model or ''}\0{request.adapter or ''}".encode("utf-8", "surrogatepass")
+        parts, marks, at = [np.uint32(_SERVED + crc32(served) % (1 << 29)).tobytes()], [0], 1
         for mark, text in request.pieces:
             if isinstance(text, str):
                 own = text.encode("utf-32-le", "surrogatepass") if self._encode_all is None else self._known[text]

@@ -12,7 +12,8 @@ class UseCount:
 
     def __init__(self) -> None:
         self._n = self._schema = self._json = self._otherwise = self._offers = self._uses = 0
-        self._stream = self._stream_said = self._media = self._several = self._ids = self._adapter_requests = 0
+        self._stream = self._stream_said = self._media = self._several = self._ids = 0
+        self._adapter_requests = self._held = 0
         self._tools = LengthTally()
         self._models, self._adapters = Seen(), Seen()
         self._settings: dict[str, int] = {}
@@ -31,6 +32,7 @@ class UseCount:
         self._stream += request.stream is True
         self._stream_said += request.stream is not None
         self._media += request.media > 0
+        self._held += request.held
         self._several += request.prompts > 1
         self._ids += any(not isinstance(text, str) for _, text in request.pieces)
         if request.model is not None:
@@ -56,6 +58,7 @@ class UseCount:
             stream=self._stream,
             stream_said=self._stream_said,
             media=self._media,
+            held=self._held,
             several_prompts=self._several,
             token_ids=self._ids,
             models=len(self._models),

@@ -70,7 +70,11 @@ def test_a_number_is_walked_back_to_the_records_it_comes_from(measured: Evidence
 def test_a_bundle_that_was_changed_is_not_used(measured: EvidenceStore, pair: tuple[str, ...], tmp_path: Path) -> None:
     shutil.copytree(measured.root, tmp_path / "runs")
     store = EvidenceStore(tmp_path / "runs")
+    found = Comparison(store, pair[:1])
+    assert "every file of the bundle is as it was sealed" in str(found.walk_back(pair[0], "ttft_s").sheet)
     (store.path(pair[0]) / "engine.log").write_bytes(b"another")
+    assert "engine.log" in str(found.walk_back(pair[0], "ttft_s").sheet)
+    assert dict(zip(runs_frame(store)["run_id"], runs_frame(store)["state"], strict=True))[pair[0]] == "damaged"
     with pytest.raises(EvidenceDamaged, match=r"engine\.log"):
         Comparison(store, pair[:1])
 

@@ -68,6 +68,21 @@ def test_pages_and_handouts_are_built_from_public_evidence(tmp_path: Path) -> No
         assert (out / "ja" / "index.html").is_file()
 
 
+def test_bad_input_is_a_sentence_in_the_notebook_not_a_way_through_code(tmp_path: Path) -> None:
+    target = tmp_path / "40.ipynb"
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.notebook", str(NOTEBOOKS / "40_report.ipynb"), str(target),
+         json.dumps({"evidence": str(tmp_path / "nowhere"), "out": str(tmp_path / "out")})],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+    )  # fmt: skip
+    assert (done.returncode, "is no folder of public evidence" in done.stdout) == (1, True)
+    cells = json.loads(target.read_text(encoding="utf-8"))["cells"]
+    (problem,) = [one for cell in cells for one in cell.get("outputs", ()) if one["output_type"] == "error"]
+    (said,) = problem["traceback"]
+    assert said.splitlines()[-1] == "Next: lab report, or lab publish"
+    assert "Traceback" not in said and not (tmp_path / "out").exists()
+
+
 def test_a_parameter_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "lab.notebook", str(NOTEBOOKS / "40_report.ipynb"), str(tmp_path / "x.ipynb"),

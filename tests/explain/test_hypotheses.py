@@ -112,6 +112,21 @@ def test_runs_of_two_matches_are_never_set_side_by_side() -> None:
     assert said_of("prefix-sharing", *caching(False, 0.1, 0.1), *far).lacks == "no-pair"
 
 
+def test_a_cold_start_stands_beside_a_warm_one_though_they_are_two_matches() -> None:
+    def starts(tier: str, match: str, *seconds: float) -> list[PublicRun]:
+        return [
+            run("P", "base", f"{tier}{place}", cache_tier=tier, match_id=match, spec_digest="s-" + match[2:] + "0000",
+                preparation={"build_s": None, "startup_s": one, "first_request_s": 1.0, "cache_state": tier})
+            for place, one in enumerate(seconds)
+        ]  # fmt: skip
+
+    cold, warm = starts("disk-cold", "m-000000000001", 79.0, 80.0, 78.0), starts("warm", "m-000000000002", 19.0, 20.0)
+    one = said_of("cold-start", *cold, *warm)
+    assert (one.values, one.before, one.after, one.verdict) == (("disk-cold", "warm"), 80.0, 20.5, "holds")
+    other = [each.model_copy(update={"context_limit": 99}) for each in warm]
+    assert said_of("cold-start", *cold, *other).lacks == "not-comparable"
+
+
 def test_load_varies_within_a_run() -> None:
     one = said_of("batching", *caching(True, 0.05, 0.05))
     assert (one.levels, one.effect, one.verdict) == (("1", "4"), pytest.approx(200), "holds")

@@ -115,6 +115,18 @@ def test_lab_explain_names_the_source_and_the_conflict(
         assert sentence in done.stdout, sentence
 
 
+def test_a_conflict_that_no_step_shows_is_named_all_the_same(tmp_path: Path, decision: Decision) -> None:
+    team = file(tmp_path, "team", {"one_vendor": False, "needs_tool_calls": False})
+    log = file(tmp_path, "log", {"needs_tool_calls": {"value": True, "measured_from": "traffic", "requests": 900}})
+    arguments = ["explain", "--facts", str(team), "--facts", str(log), "--decision", str(tmp_path / "decision.yaml")]
+    done = CliRunner().invoke(lab.cli.app, arguments)
+    assert done.exit_code == 0, done.exception
+    assert (
+        "Two files differ on needs_tool_calls. Used: yes (measured from traffic, December 1, 2026). "
+        "platform team stated no on December 1, 2026; not used."
+    ) in done.stdout
+
+
 def test_measured_facts_under_another_name_than_the_team_uses_are_noticed(tmp_path: Path, decision: Decision) -> None:
     team = file(tmp_path, "team", {"one_vendor": False})
     log = file(tmp_path, "log", {"shared_prefix_share": measured(40, 38, 42)})

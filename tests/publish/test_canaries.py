@@ -34,7 +34,7 @@ def test_a_leaky_template_is_found_in_every_channel(channel: str, known: Known) 
     assert findings
     told = repr(findings)
     assert not [secret for secret in SECRETS.values() if secret in told], "a finding repeats the secret"
-    if "archive" not in channel:
+    if "archive" not in channel and "unknown" not in channel:
         assert not [finding for finding in findings if finding.kind.startswith("not read")]
 
 
@@ -174,7 +174,7 @@ def test_a_link_is_a_finding(tmp_path: Path) -> None:
 def test_a_bomb_is_a_finding_and_not_a_full_memory() -> None:
     import bz2
 
-    bomb = canaries.zipped("x", canaries.zipped("y", bytes(50_000_000)))
+    bomb = canaries.zipped("x", canaries.zipped("y", b"a" * 50_000_000))
     nested = bz2.compress(bz2.compress(bytes(400_000_000)))
     assert inspect("x.zip", bomb, []) == ()
     assert [finding.kind for finding in inspect("x.bz2", nested, [])] == ["not read: bzip2: too large to be read"]

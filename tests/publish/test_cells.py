@@ -13,7 +13,7 @@ from lab.publish.cells import CellState, LeftOut, PublicCell, choose
 from lab.publish.schedule import WantedMatch
 from lab.records import Capabilities, RunState
 
-W49, W50 = datetime(2026, 12, 1, tzinfo=UTC), datetime(2026, 12, 8, tzinfo=UTC)
+W49, W50 = datetime(2025, 12, 2, tzinfo=UTC), datetime(2025, 12, 9, tzinfo=UTC)
 
 
 def launch(store: EvidenceStore, plan: RunPlan, at: datetime, version: str, state: RunState) -> str:
@@ -24,7 +24,7 @@ def launch(store: EvidenceStore, plan: RunPlan, at: datetime, version: str, stat
         engine_version=version, command=(), argv=(), not_expressible=(), capabilities=Capabilities(checks=())
     )
     store.write(run_id, "launch.json", record)
-    store.update(run_id, started_at=at)
+    store.update(run_id, started_at=at, started_s=None)
     store.seal(run_id, state)
     return run_id
 

@@ -17,6 +17,7 @@ from lab.plan import RunPlan
 from lab.publish.gate import PrivateFact, inspect, private_facts, release
 from lab.publish.markup import active_in, script_hash
 from lab.records import Capabilities
+from tests.publish.canaries import page as page_of
 
 HOST = PrivateFact(kind="host name", value="gpu-box-山田")
 FACTS = [
@@ -93,9 +94,9 @@ def test_a_leak_stops_everything_and_names_place_and_kind_without_the_value(tmp_
 
 def test_a_report_replaces_a_report_as_a_whole(tmp_path: Path) -> None:
     folder = tmp_path / "report"
-    release({"en/index.html": b"1", "evidence/r-aaaaaaaaaa.json": b"{}"}, folder, FACTS)
-    release({"ja/index.html": b"2", "evidence/contrasts.json": b"[]"}, folder, FACTS)
-    release({"ja/index.html": b"2", "evidence/r-bbbbbbbbbb.json": b"{}"}, folder, FACTS)
+    release({"en/index.html": page_of("1"), "evidence/r-aaaaaaaaaa.json": b"{}"}, folder, FACTS)
+    release({"ja/index.html": page_of("2"), "evidence/contrasts.json": b"[]"}, folder, FACTS)
+    release({"ja/index.html": page_of("2"), "evidence/r-bbbbbbbbbb.json": b"{}"}, folder, FACTS)
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     assert files == ["evidence/r-bbbbbbbbbb.json", "ja/index.html"]
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
@@ -106,7 +107,7 @@ def test_a_folder_that_is_no_report_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "evidence").mkdir()
     (tmp_path / "evidence" / "photo.jpg").write_bytes(b"years of evidence")
     with pytest.raises(EvidenceError, match="not a report"):
-        release({"en/index.html": b"1"}, tmp_path, [])
+        release({"en/index.html": page_of("1")}, tmp_path, [])
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["evidence", "photo.jpg", "thesis.tex"]
 
 

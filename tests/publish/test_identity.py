@@ -30,8 +30,37 @@ def test_without_a_policy_everything_is_said_exactly() -> None:
 
 
 def test_an_alias_hides_the_name_and_its_release() -> None:
-    public = Namer(Identity(models={"kitsune-7b-internal": "Model K"})).model(MODEL)
+    public = Namer(Identity(models={"kitsune-7b-internal": "Model K"}), KEY).model(MODEL)
     assert (public.series, public.revision) == ("Model K", "withheld")
+
+
+def test_two_models_are_never_called_the_same() -> None:
+    with pytest.raises(ValueError, match="two models would be called Model K"):
+        Identity(models={"kitsune-7b": "Model K", "tanuki-3b": "Model K"})
+
+
+def test_a_digest_of_a_hidden_model_cannot_be_tried_out_and_stays_the_same() -> None:
+    weights, spec = "ab" * 32, "s-0123456789abcdef"
+    namer = Namer(Identity(models={"kitsune-7b-internal": "Model K"}), KEY)
+    hidden = namer.digest_of(MODEL, spec)
+    assert hidden == namer.digest_of(MODEL, spec) != spec
+    assert (hidden[:2], len(hidden)) == ("s-", len(spec))
+    assert namer.digest_of(MODEL, weights) != weights
+    assert namer.digest_of(MODEL, "s-0123456789abcdee") != hidden  # what differs still differs
+    assert Namer(namer.identity, KEY[::-1]).digest_of(MODEL, spec) != hidden
+    assert Namer(Identity()).digest_of(MODEL, spec) == spec
+    assert namer.digest_of(MODEL, None) is None
+    with pytest.raises(ParamsError, match="no key"):
+        Namer(namer.identity).digest_of(MODEL, spec)
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_the_key_behind_a_name_stands_on_its_evidence_card(lang: str) -> None:
+    from lab.report.build import build_pages
+
+    shown = run("P", "base", pseudonym_key="k-abcdefg2")
+    assert b"k-abcdefg2" in build_pages((shown,), (lang,))[f"{lang}/index.html"]
+    assert b"k-abcdefg2" not in build_pages((run("P", "base"),), (lang,))[f"{lang}/index.html"]
 
 
 def test_a_pseudonym_is_the_same_every_week_and_another_with_another_key() -> None:

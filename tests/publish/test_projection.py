@@ -15,12 +15,14 @@ from lab.plan import RunPlan, load_plan
 from lab.publish.edition import newest_runs, publish_report
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import inspect, private_facts
+from lab.publish.identity import Identity, Namer
 from lab.publish.paths import path_of
 from lab.publish.projection import grade_of, project, rounded
 from lab.quality.path import QUANTIZATION_FIELDS, ContrastClass, contrast
 from lab.records import MOST_POINTS, QUANTILES, Effective, EvidenceGrade
 from lab.run import run_one
 from lab.spec import Sampling
+from tests.publish.canaries import page
 
 
 @pytest.fixture(scope="module")
@@ -175,5 +177,22 @@ def test_a_page_that_leaks_is_not_written(measured: tuple[EvidenceStore, str], t
     with pytest.raises(LeakFound, match="would identify this site"):
         publish_report(store, (run_id,), tmp_path / "report", lambda *_: leaky)
     assert not (tmp_path / "report").exists()
-    publish_report(store, (run_id,), tmp_path / "report", lambda runs, _: {"en/index.html": runs[0].run_id.encode()})
+    publish_report(store, (run_id,), tmp_path / "report", lambda runs, _: {"en/index.html": page(runs[0].run_id)})
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == ["en", "evidence"]
+
+
+def test_nothing_published_of_a_hidden_model_follows_from_its_name(measured: tuple[EvidenceStore, str]) -> None:
+    store, run_id = measured
+    record = store.read(run_id)
+    spec, status = record.spec, record.status
+    assert record.environment is not None
+    namer = Namer(Identity(models={spec.model.series: "Model K"}, machine="class"), b"0123456789abcdef0123456789abcdef")
+    public = project(store, run_id, namer=namer)
+    page = public.model_dump_json()
+    for secret in (spec.model.series, spec.spec_digest, status.match_id, spec.model.weights_sha256 or spec.spec_digest):
+        assert secret not in page
+    assert public.model.series == "Model K"
+    assert public.pseudonym_key == namer.key_id
+    assert public.ceilings is None  # they say how many bytes the weights have, and which machine it was
+    assert project(store, run_id, namer=namer) == public
+    assert project(store, run_id).spec_digest == spec.spec_digest

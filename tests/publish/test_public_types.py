@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from lab.publish.archive import Edition, EditionManifest
 from lab.publish.evidence import PublicContrast, PublicRun
+from lab.publish.imported import PublicImported
 from lab.publish.projection import _summary
 from lab.records import Summary
 from tests.conftest import CHECKOUT
@@ -43,7 +44,7 @@ def unbounded(schema: dict[str, Any], known: dict[str, Any], path: str, seen: fr
         yield from unbounded(part, known, f"{path}.{name}", seen)
 
 
-@pytest.mark.parametrize("public", [PublicRun, PublicContrast, Edition, EditionManifest])
+@pytest.mark.parametrize("public", [PublicRun, PublicContrast, Edition, EditionManifest, PublicImported])
 def test_every_public_string_is_an_enumeration_a_pattern_or_bounded(public: type[BaseModel]) -> None:
     schema = public.model_json_schema()
     assert list(unbounded(schema, schema.get("$defs", {}), public.__name__, frozenset())) == []

@@ -30,12 +30,13 @@ from lab.report.weekly import archive_pages, front_pages
 from lab.report.words import ranking_words
 from lab.run import run_one
 from tests.conftest import CHECKOUT, SMALL_PLAN
+from tests.publish.canaries import page as page_of
 from tests.publish.weekly_examples import MATCH, WHY, directly, publish_file
 from tests.report.report_examples import level, run
 
 REAL = edition_pages({}, building=directly)
 PAGES = Pages(
-    match=lambda edition, runs, _: {"en/index.html": " ".join(one.run_id for one in runs).encode()},
+    match=lambda edition, runs, _: {"en/index.html": page_of(" ".join(one.run_id for one in runs))},
     front=front_pages,
     archive=archive_pages,
 )
@@ -190,6 +191,21 @@ def test_a_leak_anywhere_publishes_nothing(tmp_path: Path) -> None:
         publish_chosen(chosen(SECOND_P), found, "2026-W50", tmp_path, PAGES, facts, known=KNOWN)
     assert files(tmp_path) == written
     assert not (tmp_path / "2026-W50").exists()
+
+
+def test_an_index_that_lies_there_is_not_published_again_and_one_that_changed_goes_through_the_gate(
+    tmp_path: Path,
+) -> None:
+    def publish_with(old: bytes, week: str, *facts: PrivateFact) -> Published:
+        pages = Pages(match=PAGES.match, front=front_pages, archive=lambda *_: {"2026-W01/index.html": old})
+        return publish_chosen(chosen(*FIRST), publish_file(), week, tmp_path, pages, facts)
+
+    learned = PrivateFact(kind="host name", value="gpu-box-07")
+    publish_with(b"gpu-box-07", "2026-W49")
+    assert publish_with(b"gpu-box-07", "2026-W50", learned).fresh
+    with pytest.raises(LeakFound, match="host name"):
+        publish_with(b"gpu-box-07 again", "2026-W51", learned)
+    assert not (tmp_path / "2026-W51").exists()
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:

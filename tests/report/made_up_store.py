@@ -182,9 +182,9 @@ def publish_history(made: Made, reports: Path, page: bytes) -> None:
             changes = {"run_id": own, "week": week, "manifest_sha256": sha(own)}
             public_runs.append(templates[engine, launch].model_copy(update=changes))
         pages = Pages(
-            match=lambda _, runs, beside: {f"{lang}/index.html": page for lang in ("en", "ja")},
+            match=lambda *_: {f"{lang}/index.html": page for lang in ("en", "ja")},
             front=front_pages,
-            archive=archive_pages if place == last else lambda editions, withdrawn: {},
+            archive=archive_pages if place == last else lambda *_: {},
         )
         publish_chosen(_chosen(made.match_id, public_runs), found, week, reports, pages)
 

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from lab.evidence import EvidenceStore
+from lab.explain.hypotheses import judge, read_hypotheses
 from lab.imports import import_files
 from lab.plan import load_plan
 from lab.publish.evidence import PublicRun
-from lab.publish.imported import publish_imports
+from lab.publish.imported import project_imports, publish_imports
 from lab.report.build import build_pages
 from lab.report.handout import handout_pages, planned_sheet, sheets_of
+from lab.report.hypotheses import measured
 from lab.report.imported import build_imported
 from lab.report.messages import LANGS
 from tests.axe import CONTRAST, serious
@@ -121,7 +123,10 @@ def test_no_kind_of_page_has_a_serious_violation_in_light_or_in_dark(
 @pytest.fixture(scope="module")
 def fullest(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A report with every table that a report can have."""
-    built, folder = build_pages(whole(), LANGS, contrasts()), tmp_path_factory.mktemp("fullest")
+    judged = judge(read_hypotheses(), whole(), contrasts())
+    assert measured(judged)
+    built = build_pages(whole(), LANGS, contrasts(), judged=judged)
+    folder = tmp_path_factory.mktemp("fullest")
     return {lang: write(built[f"{lang}/index.html"], folder / lang) for lang in LANGS}
 
 
@@ -188,3 +193,21 @@ def test_the_first_screen_of_an_edition_holds_answer_columns_label_and_change(
     for part in (".answer", "dl.columns", ".weeks .badge", ".changes li:first-child"):
         ends = browser.value(where % part)
         assert ends and max(ends) <= 960, (part, ends)
+
+
+@needs_browser
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_page_of_others_records_is_whole_and_has_no_serious_violation(
+    browser: Browser, lang: str, tmp_path: Path
+) -> None:
+    store = EvidenceStore(tmp_path / "runs")
+    gb10 = {"id": "nvidia-gb10-dgx-spark", "count": 1, "driver": "1.2", "host": {}}
+    known = {"hf_id": "Qwen/Qwen3.8-27B", "quant_id": "nvfp4-unsloth"}
+    files = [write_record(tmp_path, "p.json", atlas_record("P"))]
+    files.append(write_record(tmp_path, "q.json", atlas_record("Q", hardware=gb10, model=known)))
+    kept = import_files(store, "inference-atlas", files, licence="CC0")
+    page = build_imported(project_imports([one.record for one in kept]), (lang,))[f"{lang}/index.html"]
+    look_over(browser, write(page, tmp_path))
+    assert serious(browser) == []
+    browser.show(scheme="dark")
+    assert serious(browser, CONTRAST) == []

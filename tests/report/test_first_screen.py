@@ -35,9 +35,10 @@ def section(html: str, name: str) -> str:
 
 def test_sections_stand_in_their_order_and_the_contents_lead_to_them() -> None:
     html = page(())
-    assert tuple(re.findall(r'<section id="([\w-]+)"', html)) == SECTIONS
+    without = tuple(name for name in SECTIONS if name != "hypotheses")  # nothing was measured for one
+    assert tuple(re.findall(r'<section id="([\w-]+)"', html)) == without
     contents = re.search(r'<nav class="contents".*?</nav>', html, re.DOTALL)
-    assert contents is not None and tuple(re.findall(r'href="#([\w-]+)"', contents.group())) == SECTIONS
+    assert contents is not None and tuple(re.findall(r'href="#([\w-]+)"', contents.group())) == without
 
 
 def test_the_first_screen_has_three_caveats_and_the_others_are_not_lost() -> None:

@@ -10,7 +10,7 @@ import pytest
 from fluent.syntax import ast, parse
 
 import lab.report
-from lab.betray import FIELDS, FURTHER_FIELDS, Limit, Sign
+from lab.betray import FIELDS, FURTHER_FIELDS, HOST_FACTS, Limit, Sign
 from lab.checks import CheckName, Consequence
 from lab.conditions import Condition
 from lab.errors import ParamsError
@@ -22,9 +22,9 @@ from lab.explain.facts import Overruled
 from lab.explain.flips import Flip
 from lab.explain.hypotheses import Hypothesis, Judged, read_hypotheses
 from lab.explain.path import Answer, End
-from lab.imports import inference_atlas, vllm_bench
+from lab.imports import aiperf, guidellm, inference_atlas, vllm_bench
 from lab.imports.ceilings import Gap, ImportedCeilings
-from lab.imports.record import Counts, Republish
+from lab.imports.record import Counts, ImportedRecord, Republish, ScorePath
 from lab.limits import Above, RunCeilings, Sum
 from lab.match import Kind, Result, Topic
 from lab.publish.changes import How as ChangedHow
@@ -39,6 +39,7 @@ from lab.report.checklist import Question
 from lab.report.engine_cards import PARTS
 from lab.report.grid import Standing
 from lab.report.imported import NOT_USES, USES
+from lab.report.imported_scores import SCORE_TITLES
 from lab.report.messages import LANGS, engine_message, message, messages, slug, source
 from lab.report.path import Next
 from lab.report.preparation_chart import PARTS as PREPARATION_PARTS
@@ -132,7 +133,10 @@ def families() -> set[str]:
     keys |= {f"mismatch-{kind.value}" for kind in Kind} | {f"topic-{topic.value}" for topic in Topic}
     keys |= {f"sign-{sign.value}" for sign in Sign} | {"sign-not-recorded-anywhere"}
     keys |= {f"sign-{sign.value}-value" for sign in Sign if sign not in (Sign.DIFFERS, Sign.NOT_RECORDED)}
-    keys |= {f"unknown-{limit.value}" for limit in Limit} | {"unknown-rows-value", "unknown-unnamed-value"}
+    keys |= {f"unknown-{limit.value}" for limit in Limit} | {
+        f"unknown-{limit}-value" for limit in ("rows", "unnamed", "notes")
+    }
+    keys |= {f"host-{name.removeprefix('machine.')}" for name in HOST_FACTS}
     keys |= {f"betray-fix-{topic.value}" for topic in Topic}
     keys |= {f"betray-{slug(field)}" for field in (*(field for _, field, _ in FIELDS), *FURTHER_FIELDS)}
     keys |= {f"imported-may-{use}" for use in USES} | {f"imported-not-{use}" for use in NOT_USES}
@@ -163,6 +167,11 @@ def families() -> set[str]:
     keys |= {f"traffic-{what}-alone" for what in ("input", "output")}
     keys |= {f"path-{what}-{source}" for what in ("overruled", "answered") for source in choices(Overruled, "source")}
     keys |= {f"next-{kind}" for kind in get_args(Next)} | {f"flip-{what}" for what in choices(Flip, "what")}
+    keys |= {f"score-{title}" for title in SCORE_TITLES}
+    keys |= {f"score-{what}" for what in ("empty", "not-extracted", "all-zero")}
+    keys |= {f"asked-template-{who}" for who in choices(ScorePath, "chat_template")}
+    keys |= {f"asked-{what}-{said}" for what in ("system", "turns") for said in ("yes", "no", "unknown")}
+    keys |= {f"incomplete-{why}" for why in choices(ImportedRecord, "incomplete")}
     keys |= {f"history-{kind}" for kind in choices(Change, "kind")}
     keys |= {f"beside-{how}" for how in get_args(ChangedHow)}
     named = {path.partition(".")[0] for path, rule in RULES.items() if rule.role is not Role.IGNORED} | FACTS
@@ -177,6 +186,10 @@ def differing() -> dict[str, str]:
         found |= {f"{tool}:{key}": differs for key, (_, _, differs) in named.items() if differs is not None}
     found |= {f"vllm-bench:{key}": differs for key, differs in vllm_bench.TIMES.items()}
     found |= {f"inference-atlas:{key.removesuffix('_ms')}": one for key, one in inference_atlas.TIMES.items()}
+    for tool, said in (("aiperf", aiperf.SAID), ("guidellm", guidellm.SAID)):
+        for key, ways in said.items():
+            name = f"{tool}:{key.removesuffix('_ms')}"
+            found |= {name if n == 1 else f"{name}-{n}": way for n, way in enumerate(ways, 1)}
     return found | {f"inference-atlas:{key}": differs for key, (_, differs) in inference_atlas.DERIVED.items()}
 
 

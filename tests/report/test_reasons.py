@@ -139,3 +139,27 @@ def test_every_kind_of_reason_is_a_line_in_both_languages(lang: str) -> None:
         bare = mismatch_text(Mismatch(field="model.revision", values=(), **fields), messages(lang))
         both = mismatch_text(Mismatch(field="model.revision", values=("v1", None), **fields), messages(lang))
         assert "v1 / " in both and "revision" in bare and both.startswith(bare)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_what_the_loads_betray_is_a_reason_with_numbers_in_both_languages(lang: str) -> None:
+    from tests.publish.test_beside import COUNTED
+
+    p, q = one("P", counted=COUNTED), one("P", "2", counted=COUNTED | {"input_tokens": 1100})
+    reasons = reasons_of((p, q))
+    assert all(map(refusals, reasons.values()))
+    (refused,) = refusals(reasons[p.run_id])
+    text = mismatch_text(refused, messages(lang))
+    between = ": " if lang == "en" else "："
+    assert re.search(f"{p.run_id}{between}[^r]*1,000", text) and re.search(f"{q.run_id}{between}[^r]*1,100", text)
+    html = unescape(build_pages((p, q), (lang,))[f"{lang}/index.html"].decode())
+    assert "100 ms" in html and "length 10" in html  # on the evidence card
+    assert any(mismatch_text(one, messages(lang)) in html for one in refusals(reasons_of((q, p))[p.run_id]))
+
+
+def test_a_footnote_of_the_loads_refuses_nothing() -> None:
+    from tests.publish.test_beside import COUNTED
+
+    reasons = reasons_of((one("P", counted=COUNTED), one("P", "2", counted=COUNTED | {"gap_p50_s": 0.001})))
+    assert not any(map(refusals, reasons.values()))
+    assert any("most chunks come at once" in mismatch_text(found, messages("en")) for found in reasons[one("P").run_id])

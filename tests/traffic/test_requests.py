@@ -115,6 +115,7 @@ def test_completions_responses_and_token_ids_are_bodies_too_and_an_embedding_is_
     found = one({"model": "m", "instructions": "be kind", "input": [{"role": "user", "content": [
         {"type": "input_text", "text": "hello there"}]}], "text": {"format": {"type": "json_schema"}}})  # fmt: skip
     assert (found.pieces, found.constraint) == (PIECES, "json-schema")
+    assert one({"model": "m", "input": "and then", "previous_response_id": "x"}).held
     assert kind_of({"model": "m", "input": "a text", "encoding_format": "float"}) is None
     with pytest.raises(NotARequest, match="other-endpoint"):
         one({"url": "/v1/embeddings", "body": {"model": "m", "input": "a text"}})

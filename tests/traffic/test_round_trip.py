@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import re
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,13 +25,9 @@ from lab.plan import load_plan
 from lab.records import Outcome
 from lab.run import run_one
 from lab.traffic.reading import measure
-from tests.conftest import CHECKOUT, SMALL_PLAN
+from tests.conftest import SMALL_PLAN
+from tests.test_cli import lab, reference
 from tests.traffic.logs import MOONCAKE, busy_log, words, written
-
-
-def lab(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "lab.cli", *arguments], capture_output=True, text=True, cwd=CHECKOUT,
-                          timeout=300, check=False)  # fmt: skip
 
 
 @contextmanager
@@ -132,6 +128,26 @@ def test_a_trace_is_replayed_with_its_lengths_and_blocks(tmp_path: Path) -> None
     assert before.prefixes is not None and after.prefixes is not None and before.input is not None
     assert after.input is not None and after.input.histogram == before.input.histogram
     assert after.prefixes.share == pytest.approx(before.prefixes.share, abs=0.005)
+
+
+def test_the_cache_of_an_engine_finds_the_share_that_was_counted(tmp_path: Path) -> None:
+    log, workload = written(tmp_path, busy_log(120)), tmp_path / "mine.yaml"
+    counted = measure(log, encode_all=words).shape.prefixes
+    assert counted is not None
+    with reference("--ttft-s", "0.001", "--tick-s", "0.001") as url:
+        done = lab("traffic", str(log), "--tokenizer", url, "--workload", str(workload))
+        assert done.returncode == 0, done.stderr
+        data = yaml.safe_load(workload.read_text(encoding="utf-8"))
+        changed = {"rate_rps": [60.0], "warmup_requests": 0, "exact_output": False, "output_tokens": 2}
+        workload.write_text(yaml.safe_dump(data | changed), encoding="utf-8")
+        done = lab("bench", url, "--model", "reference", "--workload", str(workload))
+        assert done.returncode == 0, done.stderr
+        with urllib.request.urlopen(f"{url}/metrics") as answer:
+            gauges = dict(re.findall(r"(prefix_cache_\w+)_total{.*} (\d+)", answer.read().decode()))
+    # The server's cache holds whole prompts, token by token; half a point for words that agree by chance, and for
+    # requests that overtake each other.
+    assert int(gauges["prefix_cache_queries"]) == counted.total
+    assert int(gauges["prefix_cache_hits"]) / counted.total == pytest.approx(counted.share, abs=0.005)
 
 
 def test_a_workload_file_decides_the_whole_load() -> None:

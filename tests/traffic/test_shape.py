@@ -46,6 +46,15 @@ def test_the_same_words_of_another_role_are_no_shared_prefix(tmp_path: Path) -> 
     assert found.prefixes is not None and found.prefixes.shared == 0
 
 
+def test_another_model_or_adapter_has_another_cache(tmp_path: Path) -> None:
+    found = shape(
+        tmp_path, [chat("a b", model="one"), chat("a b", model="two"), chat("a b", model="one", lora_name="x")]
+    )
+    assert found.prefixes is not None and (found.prefixes.shared, found.prefixes.total) == (0, 6)
+    found = shape(tmp_path, [chat("a b", model="one"), chat("a b", model="one")])
+    assert found.prefixes is not None and (found.prefixes.shared, found.prefixes.total) == (2, 4)
+
+
 def test_without_a_tokenizer_characters_are_counted_and_called_so(tmp_path: Path, decision: Decision) -> None:
     path = written(tmp_path, busy_log(300))
     measured = measure(path)

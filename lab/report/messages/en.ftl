@@ -610,7 +610,7 @@ chart-ttft = { $arrival ->
     [trace] How TTFT is distributed, recorded rhythm
    *[rate] How TTFT is distributed, open loop
   }
-chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-ttft-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: time to first token in milliseconds, counted from the actual send. Vertical: share of the successful requests that had their first token by then; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
 chart-ttft-x = TTFT, ms
 chart-tpot = { $arrival ->
     [closed] How TPOT is distributed, closed loop
@@ -619,7 +619,7 @@ chart-tpot = { $arrival ->
     [trace] How TPOT is distributed, recorded rhythm
    *[rate] How TPOT is distributed, open loop
   }
-chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines of one engine show how far its launches differ. Invalid levels are left out.
+chart-tpot-desc = Runs: { $n }, one line per launch, one panel per load. Horizontal: milliseconds per output token after the first, one value per request. Vertical: share of the successful requests at or below it; the marker is at one half. Lines are straight between the quantiles that the evidence holds. Lines of one engine show how far its launches differ. Invalid levels are left out.
 chart-tpot-x = TPOT, ms
 
 ## Side by side
@@ -640,6 +640,9 @@ value-not-recorded = not recorded
 value-not-set = not set
 mismatch-line = { $what }: { $why }
 mismatch-line-values = { $what }: { $why } ({ $values })
+mismatch-betrayed = the load itself shows it
+betrayal-line = { $what } ({ $values })
+betrayal-value = { $runs }: { $words }
 mismatch-asked-differs = asked for different things
 mismatch-differs = differs
 mismatch-also-varies = differs as well, and only one thing may
@@ -918,6 +921,7 @@ gpu-use-value = { $gpus } seen; the engine's own process { $seen ->
 card-no-accelerator = no GPU seen
 card-spec = spec_digest
 card-match = match_id
+card-key = Key that made the name of the model and its digests
 card-manifest = Manifest, SHA-256
 card-path = path_id
 card-path-open = Not recorded of the path
@@ -1002,6 +1006,7 @@ weekly-left-none = No launch was left out.
 weekly-left-not-measured = { $n } not measured to the end
 weekly-left-damaged = { $n } damaged
 weekly-left-withdrawn = { $n } withdrawn
+weekly-left-clock = { $n } whose clock was set, so that the week is not certain
 weekly-left-other = { $n } of another week, or of an earlier engine version
 weekly-withdrawn = Withdrawn runs
 weekly-withdrawn-note = These runs are no longer stood behind. Earlier revisions still hold their numbers, unchanged.
@@ -1095,6 +1100,8 @@ card-ceiling = What bounds it
 card-ceiling-source = Source of the hardware's values
 card-kv = KV cache
 card-sums = Counts of the engine and of the client
+card-counted = What the load gave away
+card-counted-value = over { $requests } successes: { $input } prompt tokens (cached: { $cached }), { $output } output tokens; answers ended: { $ends }; gap between chunks: median { $median } ms, mean { $mean } ms
 ceiling-cpu = this machine's CPUs
 ceiling-no-compute = not known, so prefill is bounded by memory alone
 ceiling-machine = { $place }, { $many ->
@@ -1158,7 +1165,7 @@ betray-head = not comparable: { $reasons ->
 betray-footnote = Footnote:
 betray-footnotes = Footnotes: they refuse nothing
 betray-unknown = What these records cannot tell
-betray-fix = First:
+betray-fix = First: { $what }
 betray-fix-model = name one revision by its commit and compare the digests of the weights; two quantized copies of one model are two models.
 betray-fix-quantization = decide weights, activations and KV cache apart, and read the KV format back from each running engine.
 betray-fix-prompt = have each engine count the tokens of the same three conversations; until the counts are equal, the template, the thinking or the text is another.
@@ -1181,7 +1188,7 @@ sign-same-prompt-value = { $lengths }{ $offset ->
   }
 sign-prompt-length = Prompts are not as long as the workload's name or parameters say
 sign-prompt-length-value = asked { $asked }, read { $mean } on average
-sign-answer-length = Answers have other lengths: less was decoded, the mean context differs, and rates per request follow from it
+sign-answer-length = Answers have other lengths: less was decoded, the mean context differs, and rates per request follow from it. Where every answer ends at the limit, thinking may have been on
 sign-answer-length-value = { $total } tokens out, { $mean } a request{ $full ->
     [yes] , every one at the limit
    *[no] { "" }
@@ -1189,17 +1196,27 @@ sign-answer-length-value = { $total } tokens out, { $mean } a request{ $full ->
 sign-same-question = The same prompt, by its id, is answered with other lengths, although the sampling is said to be one
 sign-same-question-value = { $lengths }
 sign-finish = Answers end for other reasons: some at their own end, some at the limit
-sign-finish-value = { $reasons } (of the rows in the file)
+sign-finish-value = { $reasons }{ $of ->
+    [all] { "" }
+   *[rows] { " " }(of the rows in the file)
+  }
 sign-version-kind = Not all are pinned releases: a branch or a bare commit may hold work that no release has, or lack it
 sign-version-kind-value = { $kind ->
     [release] release
+    [candidate] pre-release
     [branch] branch or development build
    *[commit] bare commit
   } { $version }
-sign-speculation = Tokens are drafted ahead in different ways: other draft models, other numbers of tokens, other acceptance
+sign-speculation = Tokens are drafted ahead under other methods or settings: draft model, tokens a step and acceptance may differ
 sign-speculation-value = { $how }
 sign-hosts = One name of a machine, but several hosts or drivers behind it
-sign-hosts-value = { $host }
+sign-hosts-value = { $hosts }
+host-fingerprint = fingerprint { $value }
+host-driver = driver { $value }
+host-cuda = CUDA { $value }
+host-kernel = kernel { $value }
+host-memory_gb = { $value } GB of memory
+host-gpus = GPUs { $value }
 sign-chunks = Gaps between chunks are no times of a token: they do not stand side by side, and neither do percentiles of “ITL”
 sign-chunks-value = { $how ->
     [bursts] most chunks come at once with the one before
@@ -1218,6 +1235,18 @@ sign-first-round = TTFT of the first round is not that of the later ones: the ro
 sign-first-round-value = mean { $mean }, p99 { $p99 }
 sign-one-round-shown = The record's own numbers are those of one round, not a mean
 sign-one-round-shown-value = round { $number } of { $rounds }
+sign-prompts-again = Prompts of the source were sent again in one run: a prefix cache knows them
+sign-prompts-again-value = { $again } of { $requests } requests, prefix cache { $cache ->
+    [on] on
+    [off] off
+   *[unknown] not recorded
+  }
+sign-cached = More of the prompts came from the prefix cache than the workload gives them in common
+sign-cached-value = { $cached } of { $read } prompt tokens ({ $share }), planned { $planned }
+sign-other-tasks = The scores are of other tasks, or of the same with other items, examples or versions
+sign-other-tasks-value = { $tasks }
+sign-score-path = A score belongs to a path of engine, template and formats. These paths are not recorded whole, so no score is compared with another
+sign-score-path-value = scores: { $scores }; not recorded: { $missing }
 sign-other-tool = Measured by different tools, whose metrics share names and not definitions
 sign-other-tool-value = { $tool }
 sign-imported = Not measured here: such a record carries no claim until it is measured again
@@ -1230,7 +1259,13 @@ unknown-rows = What the missing rows say: only some requests are in the file.
 unknown-rows-value = { $rows } of { $requests } measured requests, warm-up rows among them
 unknown-unnamed = What these launch arguments do to the numbers: the lab has no engine-neutral name for them.
 unknown-unnamed-value = { $names }
+unknown-notes = What the free text says beyond the KV format, its tokens and thinking: notes are kept, not compared (lab show prints them).
+unknown-notes-value = { $notes ->
+    [one] { $notes } note
+   *[other] { $notes } notes
+  }
 unknown-quality = Whether the answers were any good: no quality was measured under the same run.
+unknown-scored = Whether an answer was whole: the file holds no reason why it ended, and an answer that was empty, cut or an error is scored as a wrong one.
 
 ## The page of records of others
 
@@ -1286,12 +1321,16 @@ above-speculative-unknown = whether tokens were drafted ahead is not recorded
 ceiling-prefill-most = at most { $ceiling } tok/s, bound by { $bound ->
     [compute] compute
    *[memory] memory
-  }; no share, because a stated TTFT holds the wait for other prompts
+  }
 ceiling-no-value = at most { $ceiling } tok/s; no value stated
 imported-ceilings = What the hardware could have done at most
 imported-ceilings-note = Bytes and operations bound every record as they bound a run measured here. A number above its ceiling has a reason, or is not plausible; a number below it is not proven by that. TPOT and rates are the tools' own.
 imported-ceilings-caption = The share of its ceiling that each record reached
+imported-record = record
 imported-kv = KV cache, tokens that fit at most
+imported-kv-no-format = not known: the format of the cache is not recorded
+imported-kv-noted = { $capacity } tokens; { $noted } by a note of the file, { $share }
+imported-kv-too-many = { $capacity } tokens; { $noted } by a note of the file: more than fit, not plausible
 imported-turned = Ceiling turned round
 imported-at-most = at its TPOT at most { $gb } GB can have been read for one token; where the weights a token reads are more, several tokens came of one step (drafting), or the number is not plausible
 imported-known-from = Where this is known from
@@ -1311,6 +1350,7 @@ gap-lengths = lengths of prompts and answers over successes alone, so the contex
 gap-streams = how many requests were in flight
 gap-drafting = whether tokens were drafted ahead
 gap-tpot = time for each token
+gap-prefill-time = TTFT of a prompt that waits for no other, so prefill has no share
 gap-output = output tokens a second
 gap-kv-cost = cost of a token in the KV cache, which this kind of attention does not give
 gap-kv-format = format of the KV cache, so its cost is left out
@@ -1322,6 +1362,9 @@ sum-input_tok_per_s = prompt tokens a second
 sum-output_tok_per_s = output tokens a second
 sum-total_tok_per_s = all tokens a second
 sum-in_flight = requests in flight (rate × mean latency)
+sum-row_input_tokens = prompt tokens, over the rows
+sum-row_output_tokens = output tokens, over the rows
+sum-round_output_tokens = output tokens of the round that is shown
 sums-stated = { $name }: { $stated } stated, { $follows } follows: { $verdict }
 sums-in-flight = { $name }: { $follows } for { $stated } places: { $verdict }
 sums-nothing = the file states no totals that could be held against each other
@@ -1353,6 +1396,45 @@ differs-inference-atlas-gpu_util_avg_pct = as the tool sampled it
 differs-inference-atlas-temp_max_c = as the tool sampled it
 differs-inference-atlas-tokens_per_watt = output tokens a second / mean power
 differs-inference-atlas-bandwidth_efficiency = computed by the site from the model's size and the memory's bandwidth
+differs-aiperf-time_to_first_token = the same event, counted from before a connection is taken; the lab counts from the hand-over to the socket
+differs-aiperf-time_to_first_output_token = the first token that is no reasoning, counted from before a connection is taken; the lab counts from the hand-over to the socket
+differs-aiperf-time_to_second_token = from the first chunk with a token to the second; the lab has no such metric
+differs-aiperf-request_latency = to the last chunk with a token, the finish chunk left out; counted from before a connection is taken; the lab counts from the hand-over to the socket
+differs-aiperf-inter_token_latency = (last token − first token) / (n − 1) of each request, as the lab's tpot_s, but n is of the client's tokenizer
+differs-aiperf-inter_token_latency-2 = (last token − first token) / (n − 1) of each request, as the lab's tpot_s, but the tokens of the first chunk are subtracted, not one
+differs-aiperf-inter_token_latency-3 = (last token − first token) / (n − 1) of each request, as the lab's tpot_s, but 0 for an answer that came at once
+differs-aiperf-request_throughput = as the lab's request_rps_whole, but what fails after the last success is outside
+differs-aiperf-output_token_throughput = tokens counted by the client's tokenizer, without the chat template
+differs-aiperf-output_token_throughput-2 = as the lab's output_tok_per_s_whole, but failures after the last success are outside
+differs-aiperf-output_token_throughput_per_user = 1 / inter_token_latency of each request
+differs-aiperf-e2e_output_token_throughput = output tokens / latency of each request
+differs-aiperf-prefill_throughput_per_user = prompt tokens / TTFT of each request: waiting counts as prefill
+differs-aiperf-goodput = over the whole run and against this tool's own times
+differs-aiperf-effective_concurrency = requests in flight, weighted by time; the lab reports what was asked
+differs-aiperf-input_sequence_length = tokens counted by the client's tokenizer, without the chat template
+differs-aiperf-input_sequence_length-2 = tokens of a prompt as the server counts them
+differs-aiperf-output_sequence_length = tokens counted by the client's tokenizer, without the chat template
+differs-aiperf-output_sequence_length-2 = tokens of an answer as the server counts them
+differs-guidellm-time_to_first_token = the same event as the lab's ttft_s, on the wall clock; by version, the time to connect is inside
+differs-guidellm-time_to_first_output_token = the first token that is no reasoning, on the wall clock; by version, the time to connect is inside
+differs-guidellm-time_per_output_token = send to last token / n, the first token inside; the mean is weighted by tokens
+differs-guidellm-inter_token_latency = (last token − first token) / (n − 1) of each request, as the lab's tpot_s, but the mean is weighted by tokens
+differs-guidellm-request_latency = to the end of the response, usage chunk and [DONE] included, on the wall clock; by version, the time to connect is inside
+differs-guidellm-requests_per_second = a distribution over time, its mean weighted by time; the lab divides a total
+differs-guidellm-output_tokens_per_second = a distribution over time, its mean weighted by time; the lab divides a total
+differs-guidellm-output_tokens_per_second-2 = a distribution over time, its mean weighted by time; the lab divides a total; tokens counted by the client's tokenizer
+differs-guidellm-prompt_tokens_per_second = prompt tokens over time; the lab has no such metric
+differs-guidellm-prompt_tokens_per_second-2 = prompt tokens over time; the lab has no such metric; tokens counted by the client's tokenizer
+differs-guidellm-tokens_per_second = prompt and output tokens added; the lab never adds them
+differs-guidellm-tokens_per_second-2 = prompt and output tokens added; the lab never adds them; tokens counted by the client's tokenizer
+differs-guidellm-request_concurrency = requests in flight, weighted by time; the lab reports what was asked
+differs-guidellm-output_tokens_per_iteration = tokens of a chunk
+differs-guidellm-output_tokens_per_iteration-2 = tokens of a chunk; tokens counted by the client's tokenizer
+differs-guidellm-prompt_token_count = tokens of a prompt
+differs-guidellm-prompt_token_count-2 = tokens of a prompt; tokens counted by the client's tokenizer
+differs-guidellm-output_token_count = tokens of an answer
+differs-guidellm-output_token_count-2 = tokens of an answer; tokens counted by the client's tokenizer
+differs-guidellm-request_goodput = over the measured window and against this tool's own times
 differs-untranslated = { $text }
 
 ### A record of others in a terminal
@@ -1367,8 +1449,47 @@ licence-yes = { $licence } ({ $credit }): may be shown to others
 licence-needs-credit = { $licence }: may be shown with a credit, and none is given: kept private (say it with --credit)
 licence-no = { $licence } ({ $credit }): not known to allow republication: kept private
 licence-not-stated = not stated ({ $licence }, { $credit }): kept private (say it with --licence)
+imported-scores = Scores of { $run }: compared with no other, as long as their path is not recorded
+shown-also = read with it
+shown-incomplete = incomplete
+incomplete-cancelled = the run was cancelled, or not every request came back
+shown-asked = asked
+asked-through = through { $model_class }
+asked-template-by-the-server = chat template applied by the server, not seen
+asked-template-by-the-tool = chat template applied by the tool
+asked-template-none = no chat template
+asked-template-not-recorded = chat template not recorded
+asked-system-yes = with a system instruction
+asked-system-no = no system instruction
+asked-system-unknown = system instruction not recorded
+asked-turns-yes = examples as turns
+asked-turns-no = examples in one message
+asked-turns-unknown = whether examples were turns: not recorded
+asked-streams = in flight: { $n }
+asked-all = all items
+asked-limit = limit: { $limit }
+score-task = task
+score-version = version
+score-filter = filter
+score-metric = metric
+score-value = score
+score-stderr = stderr
+score-n = n
+score-n-of = { $n } of { $all }
+score-fewshot = few-shot
+score-samples = samples
+score-no-filter = none
+score-no-samples = not in the folder
+score-rows = rows: { $n }
+score-rows-missing = scored: { $n }
+score-agrees = their mean is the score
+score-disagrees = their mean is { $mean }, not the score
+score-empty = empty answers: { $n }
+score-not-extracted = nothing extracted: { $n }
+score-all-zero = every likelihood exactly 0: { $n }
 shown-drafts = drafts
 shown-unread = not read
+shown-notes = notes
 shown-missing = not recorded
 shown-unit = unit
 shown-not-ours = not the lab's: { $definition }
@@ -1616,8 +1737,8 @@ traffic-its-arrivals = Arrivals
 traffic-its-in-flight = In flight
 traffic-quantiles = { $what }: { $n } requests, mean { $mean }, least { $least }, p10 { $p10 }, p25 { $p25 }, p50 { $p50 }, p75 { $p75 }, p90 { $p90 }, p99 { $p99 }, most { $most }
 traffic-prefixes = Shared prefixes
-traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file begins with.
-traffic-prefix-characters = Compared character by character, which is not the share of tokens: { $share } of { $total } input characters are a prefix that an earlier request of the file begins with.
+traffic-prefix-tokens = Compared token by token: { $share } of { $total } input tokens are a prefix that an earlier request of the file to the same model begins with.
+traffic-prefix-characters = Compared character by character, which is not the share of tokens: { $share } of { $total } input characters are a prefix that an earlier request of the file to the same model begins with.
 traffic-prefix-blocks = Compared by whole blocks of { $block } tokens: { $share } of { $total } input tokens are blocks that an earlier request of the file begins with.
 traffic-interval = 95 % interval over consecutive parts of the file: { $low } to { $high }.
 traffic-interval-blocks = 95 % interval over consecutive parts of the file: { $low } to { $high }. Its upper end counts what a part of a block may hold beside.
@@ -1655,6 +1776,7 @@ traffic-models-more = Model names: more than { $n }; the most frequent one in { 
 traffic-models-mixed = One tokenizer counted the requests of several models: lengths hold for the model it belongs to.
 traffic-adapters = Adapters (LoRA): { $n }, in { $share } of the requests.
 traffic-media = Pictures, sound or files in { $share } of the requests: their tokens are in no count made here.
+traffic-held = The server keeps the history of { $share } of the requests: their prompts are longer than what could be counted.
 traffic-several = { $n } bodies hold several prompts; each counts as one request.
 traffic-token-ids = { $n } prompts are token ids already.
 traffic-settings = Sampling, share of requests that set it (p10, p50, p90): { $parts }
@@ -1684,6 +1806,12 @@ traffic-written = Workload: { $path } and { $shape }, { $n } requests, { $every 
    *[false] drawn from the file in runs of { $run }
   }. Its shared prefixes are { $share } of the input.
 traffic-left-out = { $n } of the requests that were drawn are left out of it: one of their lengths is not known.
+traffic-not-carried = It sends plain text and does not carry: { $parts }.
+traffic-carried-structured = forms that answers have to fit ({ $share } of the requests)
+traffic-carried-tools = tools ({ $share })
+traffic-carried-media = pictures, sound or files ({ $share })
+traffic-carried-adapters = adapters ({ $share })
+traffic-carried-sampling = sampling of their own ({ $share }; a plan decides it)
 traffic-next = Next: { $command }
 traffic-facts-written = Facts: { $path }
 path-measured = measured from traffic, { $on }
@@ -1692,6 +1820,7 @@ path-counted-blocks = in whole blocks; the interval reaches up to what a part of
 path-horizon = repeats more than { $n } tokens apart counted as new
 path-overruled-declared = { $by } stated { $value } on { $on }; not used
 path-overruled-traffic = measured from traffic on { $on }: { $value }; not used
+path-conflict = Two files differ on { $fact }. Used: { $value } ({ $source }). { $other }.
 path-answered-declared = here the team states it
 path-answered-traffic = here the team's own traffic shows it
 ## Notebooks: fixing the columns, runs side by side, pages of an edition

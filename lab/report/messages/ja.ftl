@@ -597,7 +597,7 @@ chart-ttft = { $arrival ->
     [trace] TTFT の分布（記録の再生）
    *[rate] TTFT の分布（オープンループ）
   }
-chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-ttft-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は実際の送信から数えた TTFT（ミリ秒）、縦軸はその時間までに最初のトークンが届いた成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
 chart-ttft-x = TTFT、ms
 chart-tpot = { $arrival ->
     [closed] TPOT の分布（クローズドループ）
@@ -606,7 +606,7 @@ chart-tpot = { $arrival ->
     [trace] TPOT の分布（記録の再生）
    *[rate] TPOT の分布（オープンループ）
   }
-chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
+chart-tpot-desc = 実行は { $n } 件で、起動ごとに 1 本の線、負荷ごとに 1 つの枠です。横軸は 2 個目以降の出力トークン 1 個あたりのミリ秒で、リクエストごとに 1 つの値です。縦軸はその値以下だった成功リクエストの割合です。印は 2 分の 1 の位置です。線は、証拠にある分位点の間を直線で結んだものです。同じエンジンの線どうしの開きが、起動ごとの違いです。無効な段は含みません。
 chart-tpot-x = TPOT、ms
 
 ## 並べられるか
@@ -627,6 +627,9 @@ value-not-recorded = 記録なし
 value-not-set = 指定なし
 mismatch-line = { $what }：{ $why }
 mismatch-line-values = { $what }：{ $why }（{ $values }）
+mismatch-betrayed = 負荷の記録から分かる
+betrayal-line = { $what }（{ $values }）
+betrayal-value = { $runs }：{ $words }
 mismatch-asked-differs = 指定が異なる
 mismatch-differs = 異なる
 mismatch-also-varies = これも異なる（変えてよいのは 1 つだけ）
@@ -905,6 +908,7 @@ gpu-use-value = GPU { $gpus } 基を確認。エンジン自身のプロセス�
 card-no-accelerator = GPU は見つからず
 card-spec = spec_digest
 card-match = match_id
+card-key = モデルの名前とダイジェストを作った鍵
 card-path = 経路（path_id）
 card-path-open = 経路のうち記録のない項目
 card-manifest = マニフェストの SHA-256
@@ -989,6 +993,7 @@ weekly-left-none = 除いた起動はありません。
 weekly-left-not-measured = 最後まで計測できなかったもの { $n } 回
 weekly-left-damaged = 破損 { $n } 回
 weekly-left-withdrawn = 取り下げ { $n } 回
+weekly-left-clock = 時計が変更され、どの週か確定できないもの { $n } 回
 weekly-left-other = 別の週、または以前のエンジンバージョン { $n } 回
 weekly-withdrawn = 取り下げた run
 weekly-withdrawn-note = 次の run は、もう根拠として扱いません。以前の版には、その数字がそのまま残っています。
@@ -1049,7 +1054,7 @@ ceiling-stream = 1 ストリームのデコード（1 / TPOT p50）
 ceiling-output = 全ストリームの出力
 ceiling-prefill = 1 プロンプトのプリフィル
 ceiling-share = 上限の { $share }
-ceiling-of = { $ceiling } tok/s のうち { $value }、{ $bound ->
+ceiling-of = 上限 { $ceiling } tok/s に対して { $value }、{ $bound ->
     [compute] 演算
    *[memory] メモリ
   }で決まる
@@ -1070,7 +1075,7 @@ no-ceiling-in-cache = 重みがすべて CPU のキャッシュに収まる
 no-ceiling-not-seen-on-gpu = エンジンが GPU で計算するところを確認できなかった
 no-ceiling-not-recorded = この実行では限界が記録されていない
 above-batching = 1 回の読み出しを何本のストリームが分け合ったか不明
-above-speculative = トークンを先読みで下書きしている
+above-speculative = 投機的デコード（先読み）を使っている
 above-prefix-cache = プロンプトのどれだけがキャッシュから来たかをサーバーが示さない
 above-processor-cache = 重みの一部が CPU のキャッシュに残る
 above-measured-ceiling = 上限の測定中にほかの処理がマシンを使っていた可能性がある
@@ -1080,8 +1085,10 @@ metric-ceiling = 出力の上限に対する割合（{ $load }）
 metric-ceiling-any = 出力の上限に対する割合（負荷ごと）
 card-ceiling = 上限を決めるもの
 card-ceiling-source = ハードウェアの値の出典
-card-kv = KV キャッシュ
+card-kv = KVキャッシュ
 card-sums = エンジンとクライアントの計数
+card-counted = 負荷から分かること
+card-counted-value = 成功 { $requests } 件：入力 { $input } トークン（うちキャッシュ：{ $cached }）、出力 { $output } トークン。回答の終わり方：{ $ends }。チャンクの間隔：中央値 { $median } ms、平均 { $mean } ms
 ceiling-cpu = このマシンの CPU
 ceiling-no-compute = 不明のため、プリフィルの上限はメモリだけで決まる
 ceiling-machine = { $place }、{ $many ->
@@ -1139,9 +1146,9 @@ betray-head = 比較できません。理由は { $reasons } 件（{ $topics } �
 betray-footnote = 注記：
 betray-footnotes = 注記（比較を妨げないもの）
 betray-unknown = これらの記録からは分からないこと
-betray-fix = まず：
+betray-fix = まず：{ $what }
 betray-fix-model = リビジョンをコミットで 1 つに決め、重みのダイジェストを照合します。量子化が別のコピーは、別のモデルです。
-betray-fix-quantization = 重み・活性値・KV キャッシュを分けて決め、KV の形式は稼働中の各エンジンから読み戻します。
+betray-fix-quantization = 重み・活性値・KVキャッシュを分けて決め、KV の形式は稼働中の各エンジンから読み戻します。
 betray-fix-prompt = 同じ 3 つの会話のトークン数を各エンジンに数えさせます。数が揃うまでは、テンプレート・思考・本文のどれかが違います。
 betray-fix-workload = 出力長を固定する（ignore_eos）か、同じ理由で終わった回答だけを比べます。
 betray-fix-settings = コンテキスト長・同時シーケンス数・プレフィックスキャッシュ・投機的デコードを全エンジンで決め、版を固定したリリースを使い、値を読み戻します。
@@ -1150,55 +1157,77 @@ betray-fix-measurement = 1 つのツールで計測し直します。ウォー�
 sign-differs = { $what }：異なる
 sign-not-recorded = { $what }：記録のないものがあり、比較できない
 sign-not-recorded-anywhere = どの記録にもないため比較できない：{ $fields }
-sign-kv-named-or-resolved = KV キャッシュの形式：指定の名前だけの記録と、実際の形式が分かる記録がある。「auto」が同じ形式になることも、同じ名前で倍率が違うこともある
+sign-kv-named-or-resolved = KVキャッシュの形式：指定した名前しか分からない記録と、実際の形式まで分かる記録がある。「auto」が同じ形式になることも、名前が同じでスケールが違うこともある
 sign-kv-named-or-resolved-value = 指定 { $named }、実際 { $resolved }
 sign-prompt-tokens = 同じ workload なのに、読んだトークン数が違う。テンプレート、システムプロンプト、思考タグ、BOS、または本文が違う
 sign-prompt-tokens-value = 入力 { $total } トークン、1 リクエスト平均 { $mean }
 sign-same-prompt = 同じ ID のプロンプトの長さが違う。テンプレートだけなら差は一定のはずで、差がばらつくならトークナイザーか本文も違う
-sign-same-prompt-value = 長さ { $lengths }{ $offset ->
+sign-same-prompt-value = トークン数：{ $lengths }{ $offset ->
     [none] { "" }
     [constant] （最初の記録と共通の { $shared } 件で、どれも { $least }）
    *[varies] （最初の記録と共通の { $shared } 件で { $least } から { $most }、一定ではない）
   }
 sign-prompt-length = プロンプトが、workload の名前や指定どおりの長さではない
 sign-prompt-length-value = 指定 { $asked }、実際の平均 { $mean }
-sign-answer-length = 回答の長さが違う。デコードした量も平均の文脈長も異なり、リクエストあたりの値に響く
+sign-answer-length = 回答の長さが違う。デコードした量も平均の文脈長も異なり、リクエストあたりの値に響く。すべてが上限で終わる場合は、思考（thinking）が有効だった可能性もある
 sign-answer-length-value = 出力 { $total } トークン、1 リクエスト平均 { $mean }{ $full ->
     [yes] （すべて上限まで）
    *[no] { "" }
   }
 sign-same-question = 同じ ID のプロンプトへの回答の長さが違う。サンプリングは同じはずである
-sign-same-question-value = 長さ { $lengths }
+sign-same-question-value = トークン数：{ $lengths }
 sign-finish = 回答の終わり方が違う。自ら終えたものと、上限で切れたものがある
-sign-finish-value = { $reasons }（ファイルにある行のうち）
+sign-finish-value = { $reasons }{ $of ->
+    [all] { "" }
+   *[rows] （ファイルにある行のうち）
+  }
 sign-version-kind = 版を固定したリリースでないものがある。ブランチや単独のコミットには、リリースにない変更があり得る（その逆も）
 sign-version-kind-value = { $kind ->
     [release] リリース
+    [candidate] プレリリース
     [branch] ブランチまたは開発版
    *[commit] コミットのみ
   } { $version }
-sign-speculation = 先読み（投機的デコード）の方法が違う。ドラフトのモデル、トークン数、採択率が異なる
-sign-speculation-value = 方法 { $how }
-sign-hosts = マシンの名前は 1 つだが、ホストまたはドライバーが複数ある
-sign-hosts-value = 内訳 { $host }
+sign-speculation = 投機的デコード（先読み）の方式や設定が違う。ドラフトのモデル、1 ステップのトークン数、採択率が違い得る
+sign-speculation-value = 方式：{ $how }
+sign-hosts = マシンの名称は同じだが、ホストまたはドライバーが違う
+sign-hosts-value = { $hosts }
+host-fingerprint = 識別値 { $value }
+host-driver = ドライバー { $value }
+host-cuda = CUDA の版 { $value }
+host-kernel = カーネル { $value }
+host-memory_gb = メモリ { $value } GB
+host-gpus = GPU の識別値 { $value }
 sign-chunks = チャンクの間隔は 1 トークンの時間ではない。「ITL」の分位点も並べられない
 sign-chunks-value = { $how ->
     [bursts] 大半のチャンクが直前のものと同時に届く
     [several] 1 チャンクに約 { $tokens } トークン
    *[single] 1 チャンクに約 1 トークン、1 つずつ届く
   }（間隔：中央値 { $median }、平均 { $mean }、1 トークンの時間 { $tpot }）
-sign-warmed-by-warmup = ウォームアップで送ったプロンプトを、あとで計測している。プレフィックスキャッシュが覚えていた。行を残していない記録の潔白は示せない
+sign-warmed-by-warmup = ウォームアップで送ったプロンプトを、あとで計測している。プレフィックスキャッシュに載ったあとの値である。行ごとの記録がないファイルについては、問題がないとは言えない
 sign-warmed-by-warmup-value = { $prompts } 件が重複、TTFT はウォームアップ → 計測：{ $times }
-sign-sent-again = 同じプロンプトを、稼働中の 1 つのエンジンに何度も送っている。プレフィックスキャッシュがあれば、2 回目以降は計算しない
-sign-sent-again-value = { $rounds } 巡、プレフィックスキャッシュ：{ $cache ->
+sign-sent-again = 稼働中の 1 つのエンジンに、同じプロンプトを何度も送っている。プレフィックスキャッシュがあれば、2 回目以降は計算しない
+sign-sent-again-value = { $rounds } 回の反復、プレフィックスキャッシュ：{ $cache ->
     [on] 有効
     [off] 無効
    *[unknown] 記録なし
   }
-sign-first-round = 最初の巡の TTFT が、その後と違う。各巡は同じものの繰り返しではない
+sign-first-round = 1 回目の反復の TTFT が 2 回目以降と違う。各反復は同じ条件の繰り返しとは言えない
 sign-first-round-value = 平均 { $mean }、p99 { $p99 }
-sign-one-round-shown = 記録の数字は 1 つの巡のもので、平均ではない
-sign-one-round-shown-value = { $rounds } 巡のうち { $number } 巡目
+sign-one-round-shown = 記録の数字は反復のうち 1 回のもので、平均ではない
+sign-one-round-shown-value = 全 { $rounds } 回のうち { $number } 回目
+sign-prompts-again = 1 つの実行の中で、元データのプロンプトを繰り返し送っている。プレフィックスキャッシュに載っている
+sign-prompts-again-value = { $requests } 件中 { $again } 件、プレフィックスキャッシュ：{ $cache ->
+    [on] 有効
+    [off] 無効
+   *[unknown] 記録なし
+  }
+sign-cached = workload が共通にした分より多くの入力トークンが、プレフィックスキャッシュから来ている
+sign-cached-value = 入力 { $read } トークンのうち { $cached }（{ $share }）、計画では { $planned }
+sign-other-tasks = スコアのタスクが違う。または同じタスクでも、問題・例示・バージョンが違う
+sign-other-tasks-value = { $tasks }
+sign-score-path = スコアは、エンジン・テンプレート・数値形式を合わせた経路のもの。経路のすべてが記録されていないため、スコアどうしは比べない
+sign-score-path-value = スコア { $scores } 件、記録なし：{ $missing }
 sign-other-tool = 計測したツールが違う。指標は同じ名前でも定義が違う
 sign-other-tool-value = ツール { $tool }
 sign-imported = ここで計測したものではない。計測し直すまで、この記録から主張はできない
@@ -1210,8 +1239,11 @@ unknown-launches = 起動ごとのばらつき。1 つのエンジンでの繰�
 unknown-rows = 欠けている行の内容。ファイルには一部のリクエストしかありません。
 unknown-rows-value = 計測 { $requests } 件のうち { $rows } 行（ウォームアップの行を含む）
 unknown-unnamed = 次の起動引数が数字に与える影響。ラボにはエンジンに依らない名前がありません。
-unknown-unnamed-value = 引数 { $names }
+unknown-unnamed-value = 引数：{ $names }
+unknown-notes = 自由記述の内容（KV の形式、そのトークン数、思考の有無を除く）。注記は保管するだけで、比較しません（lab show で読めます）。
+unknown-notes-value = 注記 { $notes } 件
 unknown-quality = 回答の良し悪し。同じ実行での品質は計測されていません。
+unknown-scored = 回答が最後まで書かれたかどうか。ファイルには終了理由がなく、空の回答・途中で切れた回答・エラーも、誤答として採点されます。
 
 ## 他者の記録のページ
 
@@ -1230,7 +1262,7 @@ imported-uses = このような記録の使い道
 imported-may = してよいこと
 imported-may-ask = 比較の前に会議で固定すべき条件を見つける。
 imported-may-again = ここで計測し直す計画に変える（lab remeasure を使う）。
-imported-may-spread = 1 つの記録の中で、巡ごとの値がどれだけ離れているかを見る。
+imported-may-spread = 1 つの記録の中で、反復ごとの値がどれだけ離れているかを見る。
 imported-may-not = してはならないこと
 imported-not-claim = 主張や、答えの中の数字の根拠にする。
 imported-not-table = 比較表に載せる、またはここで計測した実行と並べる。
@@ -1257,16 +1289,20 @@ count-duration_s = 秒数
 
 ### 他者の記録の上限
 
-above-speculative-unknown = トークンを先読みしたかどうかの記録がない
+above-speculative-unknown = 投機的デコード（先読み）を使ったかどうかの記録がない
 ceiling-prefill-most = 最大 { $ceiling } tok/s、{ $bound ->
     [compute] 演算
    *[memory] メモリ
-  }で決まる。割合は出せない（記録の TTFT には、ほかのプロンプトを待つ時間が入っている）
+  }で決まる
 ceiling-no-value = 最大 { $ceiling } tok/s。値の記載なし
 imported-ceilings = ハードウェアが出せた最大値
 imported-ceilings-note = バイト数と演算数による上限は、ここで計測した実行と同じように他者の記録にも当てはまります。上限を超えた値には理由があるか、そうでなければありえない値です。上限を下回ることは、値の正しさの証明にはなりません。TPOT と毎秒の値は、各ツールの定義によるものです。
 imported-ceilings-caption = 各記録が上限に対して届いた割合
-imported-kv = KV キャッシュに入るトークン数の上限
+imported-record = 記録
+imported-kv = KVキャッシュに入るトークン数の上限
+imported-kv-no-format = 不明（キャッシュの形式の記録がない）
+imported-kv-noted = { $capacity } トークン。ファイルの注記では { $noted }（{ $share }）
+imported-kv-too-many = { $capacity } トークン。ファイルの注記では { $noted }：入る数を超えており、ありえない値
 imported-turned = 逆算した上限
 imported-at-most = この TPOT では、1 トークンのために読めたのは最大 { $gb } GB。1 トークンで読む重みがこれより大きければ、1 ステップから複数のトークンが出た（先読み）か、ありえない値である
 imported-known-from = 値の出どころ
@@ -1284,11 +1320,12 @@ gap-model = ファイルにモデルの名前がない（--model-shape パス �
 gap-shape = ファイルに重みの形（層や次元）がなく、params/shapes.yaml にもこのモデルと量子化の行がない（出典を添えて追加するか、--model-shape パス で重みを渡す）
 gap-lengths = 成功だけを数えた入出力の長さ（文脈は 0 とみなす）
 gap-streams = 同時リクエスト数
-gap-drafting = トークンを先読みしたかどうか
+gap-drafting = 投機的デコード（先読み）を使ったかどうか
 gap-tpot = 1 トークンあたりの時間
+gap-prefill-time = ほかのプロンプトを待たない TTFT（プリフィルの割合は出せない）
 gap-output = 毎秒の出力トークン数
-gap-kv-cost = KV キャッシュでの 1 トークンの大きさ（この方式のアテンションでは決まらない）
-gap-kv-format = KV キャッシュの形式（大きさは上限に含めない）
+gap-kv-cost = KVキャッシュでの 1 トークンの大きさ（この方式のアテンションでは決まらない）
+gap-kv-format = KVキャッシュの形式（大きさは上限に含めない）
 gap-compute = このアクセラレータの行列積の速さ（プリフィルの上限はメモリだけで決まる）
 gap-compute-format = 行列積の数値形式（プリフィルの上限には、表のうち最も高い値を使う）
 sum-requests = リクエスト数
@@ -1297,6 +1334,9 @@ sum-input_tok_per_s = 毎秒の入力トークン数
 sum-output_tok_per_s = 毎秒の出力トークン数
 sum-total_tok_per_s = 毎秒の全トークン数
 sum-in_flight = 処理中のリクエスト数（毎秒のリクエスト数 × 平均レイテンシ）
+sum-row_input_tokens = 入力トークン（行の合計）
+sum-row_output_tokens = 出力トークン（行の合計）
+sum-round_output_tokens = 示されている反復の出力トークン
 sums-stated = { $name }：記載 { $stated }、計算 { $follows }（{ $verdict }）
 sums-in-flight = { $name }：{ $stated } 個の枠に { $follows }（{ $verdict }）
 sums-nothing = 互いに突き合わせられる合計が、ファイルに書かれていない
@@ -1328,6 +1368,45 @@ differs-inference-atlas-gpu_util_avg_pct = このツールが採取した値
 differs-inference-atlas-temp_max_c = このツールが採取した値
 differs-inference-atlas-tokens_per_watt = 毎秒の出力トークン数 / 平均電力
 differs-inference-atlas-bandwidth_efficiency = サイトがモデルの大きさとメモリ帯域から計算した値
+differs-aiperf-time_to_first_token = 同じ時点まで。ただし接続を得る前から数える。ラボはソケットへ渡した時点から数える
+differs-aiperf-time_to_first_output_token = 推論過程ではない最初のトークンまで。接続を得る前から数える。ラボはソケットへ渡した時点から数える
+differs-aiperf-time_to_second_token = トークンを運ぶ最初のチャンクから 2 番目まで。ラボにこの指標はない
+differs-aiperf-request_latency = トークンを運ぶ最後のチャンクまで。終了を示すチャンクは含まない。接続を得る前から数える。ラボはソケットへ渡した時点から数える
+differs-aiperf-inter_token_latency = 各リクエストの (最後のトークン − 最初のトークン) / (n − 1)。ラボの tpot_s と同じ式だが、n はクライアントのトークナイザーによる
+differs-aiperf-inter_token_latency-2 = 各リクエストの (最後のトークン − 最初のトークン) / (n − 1)。ラボの tpot_s と同じ式だが、引くのは 1 ではなく、最初のチャンクのトークン数
+differs-aiperf-inter_token_latency-3 = 各リクエストの (最後のトークン − 最初のトークン) / (n − 1)。ラボの tpot_s と同じ式だが、一度に届いた回答は 0 になる
+differs-aiperf-request_throughput = ラボの request_rps_whole と同じ。ただし最後の成功より後の失敗は計測時間に入らない
+differs-aiperf-output_token_throughput = トークン数はクライアントのトークナイザーで数えたもの（チャットテンプレートを除く）
+differs-aiperf-output_token_throughput-2 = ラボの output_tok_per_s_whole と同じ。ただし最後の成功より後の失敗は計測時間に入らない
+differs-aiperf-output_token_throughput_per_user = 各リクエストの 1 / inter_token_latency の値
+differs-aiperf-e2e_output_token_throughput = 各リクエストの出力トークン数 / レイテンシ
+differs-aiperf-prefill_throughput_per_user = 各リクエストの入力トークン数 / TTFT。待ち時間もプリフィルに数えられる
+differs-aiperf-goodput = 計測全体の時間で割り、このツール自身の時間で判定したもの
+differs-aiperf-effective_concurrency = 処理中のリクエスト数を時間で重み付けしたもの。ラボは指定した数を示す
+differs-aiperf-input_sequence_length = トークン数はクライアントのトークナイザーで数えたもの（チャットテンプレートを除く）
+differs-aiperf-input_sequence_length-2 = サーバーが数えた入力トークン数
+differs-aiperf-output_sequence_length = トークン数はクライアントのトークナイザーで数えたもの（チャットテンプレートを除く）
+differs-aiperf-output_sequence_length-2 = サーバーが数えた出力トークン数
+differs-guidellm-time_to_first_token = ラボの ttft_s と同じ時点まで。壁時計で計り、版によっては接続の時間を含む
+differs-guidellm-time_to_first_output_token = 推論過程ではない最初のトークンまで。壁時計で計り、版によっては接続の時間を含む
+differs-guidellm-time_per_output_token = (送信から最後のトークンまで) / n。最初のトークンまでの時間を含む。平均はトークン数で重み付け
+differs-guidellm-inter_token_latency = 各リクエストの (最後のトークン − 最初のトークン) / (n − 1)。ラボの tpot_s と同じ式だが、平均はトークン数で重み付け
+differs-guidellm-request_latency = 応答の終わりまで。usage のチャンクと [DONE] を含む。壁時計で計り、版によっては接続の時間を含む
+differs-guidellm-requests_per_second = 時間上の分布で、平均は時間で重み付け。ラボは総数を割る
+differs-guidellm-output_tokens_per_second = 時間上の分布で、平均は時間で重み付け。ラボは総数を割る
+differs-guidellm-output_tokens_per_second-2 = 時間上の分布で、平均は時間で重み付け。ラボは総数を割る。トークン数はクライアントのトークナイザーで数えたもの
+differs-guidellm-prompt_tokens_per_second = 時間あたりの入力トークン数。ラボにこの指標はない
+differs-guidellm-prompt_tokens_per_second-2 = 時間あたりの入力トークン数。ラボにこの指標はない。トークン数はクライアントのトークナイザーで数えたもの
+differs-guidellm-tokens_per_second = 入力と出力のトークンを足したもの。ラボは足さない
+differs-guidellm-tokens_per_second-2 = 入力と出力のトークンを足したもの。ラボは足さない。トークン数はクライアントのトークナイザーで数えたもの
+differs-guidellm-request_concurrency = 処理中のリクエスト数を時間で重み付けしたもの。ラボは指定した数を示す
+differs-guidellm-output_tokens_per_iteration = 1 チャンクのトークン数
+differs-guidellm-output_tokens_per_iteration-2 = 1 チャンクのトークン数。トークン数はクライアントのトークナイザーで数えたもの
+differs-guidellm-prompt_token_count = 入力のトークン数
+differs-guidellm-prompt_token_count-2 = 入力のトークン数。トークン数はクライアントのトークナイザーで数えたもの
+differs-guidellm-output_token_count = 回答のトークン数
+differs-guidellm-output_token_count-2 = 回答のトークン数。トークン数はクライアントのトークナイザーで数えたもの
+differs-guidellm-request_goodput = 計測した区間の時間で割り、このツール自身の時間で判定したもの
 differs-untranslated = ツールの定義（英語の原文）：{ $text }
 
 ### 端末での他者の記録
@@ -1342,8 +1421,47 @@ licence-yes = { $licence }（{ $credit }）：他者に見せてよい
 licence-needs-credit = { $licence }：クレジットを示せば見せてよいが、示されていないため非公開（--credit で指定する）
 licence-no = { $licence }（{ $credit }）：再公開を認めているか不明のため非公開
 licence-not-stated = 記載なし（{ $licence }、{ $credit }）：非公開（--licence で指定する）
+imported-scores = { $run } のスコア。経路が記録されていないかぎり、ほかのスコアとは比べない
+shown-also = 一緒に読んだファイル
+shown-incomplete = 未完了
+incomplete-cancelled = 計測が中止されたか、戻らなかったリクエストがある
+shown-asked = 質問のしかた
+asked-through = 経由：{ $model_class }
+asked-template-by-the-server = チャットテンプレートはサーバーが適用（内容は見えない）
+asked-template-by-the-tool = チャットテンプレートはツールが適用
+asked-template-none = チャットテンプレートなし
+asked-template-not-recorded = チャットテンプレートの記録なし
+asked-system-yes = システム指示あり
+asked-system-no = システム指示なし
+asked-system-unknown = システム指示の記録なし
+asked-turns-yes = 例示は対話のターンとして送信
+asked-turns-no = 例示は 1 つのメッセージにまとめて送信
+asked-turns-unknown = 例示をターンに分けたかどうかの記録なし
+asked-streams = 同時リクエスト数：{ $n }
+asked-all = 全問
+asked-limit = 問題数の制限：{ $limit }
+score-task = タスク
+score-version = 版
+score-filter = フィルター
+score-metric = 指標
+score-value = スコア
+score-stderr = 標準誤差
+score-n = 問題数
+score-n-of = { $all } 問のうち { $n } 問
+score-fewshot = 例示の数
+score-samples = サンプル
+score-no-filter = なし
+score-no-samples = フォルダーにない
+score-rows = 行数：{ $n }
+score-rows-missing = 採点数：{ $n }
+score-agrees = 平均はスコアと一致
+score-disagrees = 平均は { $mean } で、スコアと違う
+score-empty = 空の回答：{ $n }
+score-not-extracted = 何も抽出できなかった回答：{ $n }
+score-all-zero = すべての尤度がちょうど 0：{ $n }
 shown-drafts = 先読み（投機的デコード）
 shown-unread = 読まなかった項目
+shown-notes = 注記（自由記述）
 shown-missing = 記録のない項目
 shown-unit = 単位
 shown-not-ours = ラボの定義と異なる：{ $definition }
@@ -1581,8 +1699,8 @@ traffic-its-arrivals = 到着
 traffic-its-in-flight = 同時実行数
 traffic-quantiles = { $what }：{ $n } リクエスト、平均 { $mean }、最小 { $least }、p10 { $p10 }、p25 { $p25 }、p50 { $p50 }、p75 { $p75 }、p90 { $p90 }、p99 { $p99 }、最大 { $most }
 traffic-prefixes = 共有プレフィックス
-traffic-prefix-tokens = トークン単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しです。
-traffic-prefix-characters = 文字単位の比較（トークンの割合ではありません）：入力 { $total } 文字の { $share } が、ファイル内の先行リクエストと共通の書き出しです。
+traffic-prefix-tokens = トークン単位の比較：入力 { $total } トークンの { $share } が、ファイル内で同じモデルへ送られた先行リクエストと共通の書き出しです。
+traffic-prefix-characters = 文字単位の比較（トークンの割合ではありません）：入力 { $total } 文字の { $share } が、ファイル内で同じモデルへ送られた先行リクエストと共通の書き出しです。
 traffic-prefix-blocks = { $block } トークンのブロック単位の比較：入力 { $total } トークンの { $share } が、ファイル内の先行リクエストと共通の書き出しのブロックです。
 traffic-interval = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。
 traffic-interval-blocks = ファイルを順に区切った部分についての 95 % 区間：{ $low } ～ { $high }。上端には、ブロックの一部だけが共通である分を含めています。
@@ -1620,6 +1738,7 @@ traffic-models-more = モデル名：{ $n } 種類を超える。最も多いも
 traffic-models-mixed = 複数のモデルへのリクエストを 1 つのトークナイザで数えました。長さは、そのトークナイザのモデルについてのものです。
 traffic-adapters = アダプタ（LoRA）：{ $n } 種類、リクエストの { $share }。
 traffic-media = 画像、音声またはファイルを含むリクエスト：{ $share }。そのトークンは、ここでの計数に入っていません。
+traffic-held = リクエストの { $share } は、履歴をサーバが保持しています。実際のプロンプトは、ここで数えた長さより長くなります。
 traffic-several = { $n } 件の本文には複数のプロンプトがあります。それぞれ 1 リクエストと数えました。
 traffic-token-ids = { $n } 件のプロンプトは、はじめからトークン番号です。
 traffic-settings = サンプリング（指定したリクエストの割合、かっこ内は p10、p50、p90）：{ $parts }
@@ -1649,6 +1768,12 @@ traffic-written = workload：{ $path } と { $shape }、{ $n } リクエスト�
    *[false] ファイルから { $run } 件続きで抽出
   }）。共有プレフィックスは入力の { $share } です。
 traffic-left-out = 抽出したうち { $n } リクエストは、長さの一方がわからないため含めていません。
+traffic-not-carried = 送るのは単なる文章で、次のものは含みません：{ $parts }。
+traffic-carried-structured = 応答の形の指定（リクエストの { $share }）
+traffic-carried-tools = ツール（{ $share }）
+traffic-carried-media = 画像、音声またはファイル（{ $share }）
+traffic-carried-adapters = アダプタ（{ $share }）
+traffic-carried-sampling = 個別のサンプリング（{ $share }。計画で指定します）
 traffic-next = 次のコマンド：{ $command }
 traffic-facts-written = 事実のファイル：{ $path }
 path-measured = トラフィックから計測、{ $on }
@@ -1657,6 +1782,7 @@ path-counted-blocks = ブロック単位の計測。区間は、ブロックの�
 path-horizon = { $n } トークンより離れた繰り返しは新しいものと計数
 path-overruled-declared = { $by } の申告（{ $on }）は { $value }。使っていません
 path-overruled-traffic = トラフィックからの計測（{ $on }）は { $value }。使っていません
+path-conflict = { $fact } について 2 つのファイルが食い違っています。使ったのは { $value }（{ $source }）。{ $other }。
 path-answered-declared = ここではチームの申告
 path-answered-traffic = ここではチーム自身のトラフィック
 ## ノートブック：列を決める、実行を並べる、版のページを作る
