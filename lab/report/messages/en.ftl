@@ -943,7 +943,6 @@ footer-rebuild = Built from public evidence only: the same evidence gives the sa
 
 weekly-title = Engine lab, week { $week }
 weekly-revision = Revision { $revision }
-weekly-revision-title = Revision
 weekly-newest = (the newest)
 weekly-edition-name = { $week }, revision { $revision }
 weekly-archive = All weekly editions

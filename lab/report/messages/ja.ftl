@@ -930,14 +930,13 @@ footer-rebuild = 公開用の証拠だけから作成しています。同じ証
 
 weekly-title = エンジン検証ラボ { $week } 週
 weekly-revision = 第 { $revision } 版
-weekly-revision-title = 版
 weekly-newest = （最新）
 weekly-edition-name = { $week } 第 { $revision } 版
 weekly-archive = 週次版の一覧
 weekly-archive-note = 公開した版は書き換えません。訂正は理由を添えた新しい版とし、前の版はそのまま残します。
 weekly-archive-caption = 公開した版（新しい順）
 weekly-archive-cells = 公開したセル
-weekly-archive-counts = { $cells } 中 { $published }
+weekly-archive-counts = { $cells } 個中 { $published } 個
 weekly-archive-empty = まだ公開した版はありません。
 weekly-superseded = 新しい版があります
 weekly-holds = その後に取り下げ。この版には数字が残っています
