@@ -265,6 +265,7 @@ def test_a_publish_file_is_read_strictly(tmp_path: Path) -> None:
         (("Asia/Tokyo", "Asia/Tokio"), "did you mean Asia/Tokyo"),
         (("{plan: harness-check}", "{}"), "names nothing"),
         (("friday", "freitag"), "weekday"),
+        (("matches:", "identity: {machine: class}\nmatches:"), "one policy for every command"),
     ):
         path.write_text(good.replace(*change), encoding="utf-8")
         with pytest.raises(ParamsError, match=words):
