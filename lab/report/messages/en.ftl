@@ -1698,6 +1698,9 @@ decided-stays = { $workload }: the path still leads { $end }; what it rests on c
 decided-gone = { $workload }: this edition has no path of it any more.
 closed-by = { $reason }: { $value } (asked: { $asked })
 weekly-not-published = { $engine } (no published cell)
+support-read = { $source }, read { $month }
+weekly-fixed-instrument = The runs of this match check the instrument: no engine stands beside another, so no columns were fixed.
+
 ## The shape of a team's own traffic
 
 traffic-title = The shape of the traffic
@@ -1997,5 +2000,3 @@ claim-paged-memory = PagedAttention brings fragmentation from 60–80 % down to 
 claim-new-models-land-soon = New model architectures land soon, thanks to a broad community.
 claim-one-api = All engines speak OpenAI-style HTTP, so a router can move traffic without changing client code.
 claim-batch-of-one = “Tokens a second for Llama-2-7B at batch 1” answers a question that no production workload asks.
-support-read = { $source }, read { $month }
-weekly-fixed-instrument = The runs of this match check the instrument: no engine stands beside another, so no columns were fixed.

@@ -1660,6 +1660,9 @@ decided-stays = { $workload }：道筋は引き続き { $end }。その根拠が
 decided-gone = { $workload }：この版には道筋がなくなりました。
 closed-by = { $reason }。{ $value }（条件は { $asked }）
 weekly-not-published = { $engine }（公開したセルなし）
+support-read = { $source }、{ $month }に確認
+weekly-fixed-instrument = この試合の run は計測器の確認です。エンジンを並べないため、固定した列はありません。
+
 ## チーム自身のトラフィックの形
 
 traffic-title = トラフィックの形
@@ -1950,5 +1953,3 @@ claim-paged-memory = PagedAttention は断片化を 60〜80 % から 1 桁 % ま
 claim-new-models-land-soon = 広いコミュニティのおかげで、新しいモデルアーキテクチャが素早く着地する。
 claim-one-api = どのエンジンも OpenAI スタイルの HTTP を話すので、クライアントコードを変えずにトラフィックを移せる。
 claim-batch-of-one = 「バッチ 1 の Llama-2-7B で毎秒何トークン」は、どの本番ワークロードも問わない質問への回答である。
-support-read = { $source }、{ $month }に確認
-weekly-fixed-instrument = この試合の run は計測器の確認です。エンジンを並べないため、固定した列はありません。
