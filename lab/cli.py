@@ -18,7 +18,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from lab.errors import STORAGE, LabError, storage_step
-from lab.terminal import PlainConsole
+from lab.terminal import PlainConsole, plain
 from lab.version import __version__
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def report(
         return {**refuse_ranking(pages(runs, langs, contrasts, paths, judged=judged)), **path_json(paths)}
 
     for path in publish_report(store, chosen, target, build):
-        out.print(f"{shown(path)}", soft_wrap=True)
+        out.print(shown(path), markup=False, soft_wrap=True)
     _say_who(target, target.parent)
 
 
@@ -458,7 +458,7 @@ def _say_files(paths: Sequence[Path]) -> None:
     from lab.params import shown
 
     for path in paths:
-        out.print(shown(path), soft_wrap=True)
+        out.print(shown(path), markup=False, soft_wrap=True)
 
 
 def _rules(facts: Sequence[Path] | None, decision: Path | None) -> tuple[Decision, TeamFacts] | None:
@@ -518,7 +518,7 @@ def explain(
         runs, contrasts = (), ()
     for one in walk_all(*rules, runs, contrasts):
         for line in text_lines(one, t):
-            print(line)
+            print(plain(line))
 
 
 @app.command("hypotheses")
@@ -840,7 +840,7 @@ def imported_page(
     declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
     build = apart("lab.report.imported:build_imported")
     for path in publish_imports(store, chosen, target, lambda public: build(public, langs), declared):
-        out.print(shown(path), soft_wrap=True)
+        out.print(shown(path), markup=False, soft_wrap=True)
 
 
 @app.command("remeasure")
@@ -900,7 +900,7 @@ def metrics(run_id: Annotated[str, typer.Argument(metavar="RUN_ID")], runs_dir: 
     from lab.evidence import open_store
 
     store = open_store(runs_dir)
-    print(store.metrics_json(run_id))
+    print(plain(store.metrics_json(run_id)))
 
 
 @app.command()
@@ -955,8 +955,8 @@ def traffic(
     t, rules, called = messages(lang), read_decision(decision or DECISION), _workload_name(name, workload)
     if endpoint not in ("chat", "completions"):
         raise LabError(f"--endpoint is chat or completions, got '{endpoint}'")
-    for path in (facts, workload, json_path):
-        _require_folder(path, "the file to write")
+    for path, option in ((facts, "--facts"), (workload, "--workload"), (json_path, "--json")):
+        _require_folder(path, option)
     encode_all = None if tokenizer is None else tokenizer_of(tokenizer)
     with TrafficProgress(err) as progress:
         measured = measure(

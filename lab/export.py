@@ -106,9 +106,14 @@ def _row(record: RequestRecord) -> dict[str, Any]:
         "cached_tokens": record.cached_tokens,
         "completion_tokens": record.completion_tokens,
         "asked_tokens": record.asked_tokens,
-        "finish_reason": record.finish_reason,
+        "finish_reason": _inert(record.finish_reason),
         **{name: value if good or name == "schedule_lag_s" else None for name, value in metrics.items()},
     }
+
+
+def _inert(word: str | None) -> str | None:
+    """The engine's own word; one that a spreadsheet would compute is only text there, behind an apostrophe."""
+    return f"'{word}" if word and word[0] in "=+-@\t\r" else word
 
 
 def _vllm_bench(run_id: str, spec: RunSpec, records: Sequence[RequestRecord]) -> bytes:

@@ -52,7 +52,10 @@ def read_mapping(path: Path) -> dict[str, Any]:
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:
             raise ParamsError(f"{shown(path)} has {path.stat().st_size} bytes; a params file has at most {MOST_BYTES}")
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:  # a device or a pipe says no size
+            raise ParamsError(f"{shown(path)} never ends; a params file has at most {MOST_BYTES} bytes")
     except FileNotFoundError:
         folder = path.parent
         there = sorted(p.stem for p in folder.glob("*.yaml")) if folder.is_dir() else []

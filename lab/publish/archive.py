@@ -178,7 +178,9 @@ def _read(folder: Path, name: EditionName) -> Edition:
         edition = Edition.model_validate_json((at / EDITION).read_bytes())
     except (OSError, ValidationError) as problem:
         raise EvidenceDamaged(f"{at} is not a whole edition: {_words(problem)}", _restore(at)) from None
-    there = {path.relative_to(at).as_posix() for path in at.rglob("*") if path.is_file()} - {MANIFEST}
+    there = {path.relative_to(at).as_posix() for path in at.rglob("*") if path.is_symlink() or not path.is_dir()} - {
+        MANIFEST
+    }
     wrong = sorted(there ^ set(manifest.files)) + [
         file
         for file, expected in manifest.files.items()

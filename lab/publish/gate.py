@@ -160,6 +160,7 @@ def release(files: Mapping[str, bytes], folder: Path, facts: Iterable[PrivateFac
     findings += [
         Finding(file=name, line=1, kind=NO_POLICY) for name, payload in files.items() if _without_policy(name, payload)
     ]
+    findings += [Finding(file="(the folder)", line=0, kind=kind) for kind in _kinds_of_name(folder.name, known)]
     if findings:
         lines = [f"  {finding}" for finding in findings[:20]]
         more = f"\n  and {len(findings) - 20} more" if len(findings) > 20 else ""

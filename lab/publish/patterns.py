@@ -52,7 +52,7 @@ KEYS: tuple[tuple[str, str], ...] = (
     (r"\bsg\.[a-z0-9_-]{16,40}\.[a-z0-9_-]{20}", "sg."),
     (r"\b(?:ac|sk|dapi|key-)[0-9a-f]{32}\b", "ac sk dapi key-"),
     (
-        r"\ba(?:bi|cc|gp|id|ip|k|np|nv|p|ro|sc|si)a[0-9a-z]{16}\b",
+        r"\ba(?:bi|cc|gp|id|ip|ki|np|nv|pk|ro|sc|si)a[0-9a-z]{16}\b",
         "abia acca agpa aida aipa akia anpa anva apka aroa asca asia",
     ),
     (r"\baiza[0-9a-z_-]{30}", "aiza"),

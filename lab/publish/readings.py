@@ -140,7 +140,7 @@ class _Opener:
         if time.process_time() > self.until:
             yield Reading(place, "", problem="packed too deep, or too large to be read")
             return
-        page = kind == "page" or text.lstrip("\ufeff \t\r\n")[:1] == "<"
+        page = kind == "page" or (not kind and text.lstrip("\ufeff \t\r\n")[:1] == "<")
         packed, plain = _data_uris(text)
         more, whole = _data_uris(unescaped(plain))
         shown = folded(plain)
@@ -159,14 +159,17 @@ class _Opener:
             yield Reading(place, joined, "split")
         yield Reading(place, joined, "tight")
         others = [lone] if lone != whole else []
-        for form, ways in (("plain", written_otherwise(whole)), ("split", put_together(whole))):
-            for other in ways:
-                others.append(other)
-                if (found := folded(unescaped(other))) != opened:
-                    yield Reading(place, found, form)
-                    yield Reading(place, found, "tight")
+        for other in put_together(whole):
+            others.append(other)
+            if (found := folded(unescaped(other))) != opened:
+                yield Reading(place, found, "split")
+                yield Reading(place, found, "tight")
         if depth >= DEEPEST:
             return
+        for other in written_otherwise(whole):
+            if (key := hashlib.sha256(other.encode("utf-8", "replace")).digest()) not in self.seen:
+                self.seen.add(key)
+                yield from self.text(other, place, "words", depth + 1)
         for number, (media, payload) in enumerate((*packed, *more), 1):
             label = f"{place}: data URI {number}" if place else f"data URI {number}"
             if payload is None:
@@ -316,7 +319,8 @@ def _readable(payload: bytes) -> str | None:
     """Bytes as a text somebody may have written; None for noise."""
     if b"\x00" in payload:
         wide = (_strictly(payload, kind) for kind in ("utf-16-le", "utf-16-be"))
-        return next((text for text in wide if text and sum(map(str.isascii, text)) * 2 > len(text)), None)
+        found = next((text for text in wide if text and sum(map(str.isascii, text)) * 2 > len(text)), None)
+        return found or _strictly(payload.replace(b"\x00", b""), "utf-8")
     return _strictly(payload, "utf-8")
 
 

@@ -41,7 +41,7 @@ def _ipv4(address: ipaddress.IPv4Address) -> Iterator[str]:
     high, low = f"{number >> 16:x}", f"{number & 0xFFFF:x}"
     yield from (str(number), f"{number:08x}", f"0x{number:08x}")
     yield from (".".join(f"0x{int(one):{form}}" for one in octets) for form in ("x", "02x"))
-    yield from (".".join(f"{zeros}{int(one):o}" for one in octets) for zeros in ("0", "00"))
+    yield from (".".join(f"{zero}{int(one):o}" if int(one) else "0" for one in octets) for zero in ("0", "00"))
     yield ".".join(f"{int(one):04o}" for one in octets)
     yield ".".join(f"{int(one):03d}" for one in octets)
     yield f"{octets[0]}.{octets[1]}.{number & 0xFFFF}"

@@ -32,6 +32,7 @@ NAMED_LINES = 5
 MOST_REQUESTS = 512
 """Requests of a workload that is written, where nothing else is asked for."""
 PROGRESS_EVERY = 500
+_EXPECTED = "give JSON Lines of request bodies, ShareGPT conversations or a Mooncake trace; --as says which"
 
 _BATCH_TEXTS = 256
 _BATCH_CHARS = 2_000_000
@@ -107,9 +108,11 @@ def measure(
         if on_progress is not None:
             on_progress(Progress(file.size_bytes, file.size_bytes, reading.requests))
         if not reading.requests:
+            others = {kind_of(value.value) for value in first} - {None, found}
+            what = " and ".join(sorted(map(str, others))) or looks_like(file.head)
             raise TrafficError(
-                f"no request in the file: {_reasons(reading.bad())}; it looks like {looks_like(file.head)}",
-                "give JSON Lines of request bodies, ShareGPT conversations or a Mooncake trace; --as says which",
+                f"no request of kind {found} in the file: {_reasons(reading.bad())}; it looks like {what}",
+                _EXPECTED,
             )
         return reading.result(file.compressed, block_tokens)
 
@@ -132,7 +135,7 @@ def _kind(first: Sequence[Value], file: TrafficFile) -> Kind:
         raise TrafficError(
             f"nothing in the first {len(first)} values of the file is a request ({faults} of them are not JSON); "
             f"it looks like {what}",
-            "give JSON Lines of request bodies, ShareGPT conversations or a Mooncake trace; --as says which",
+            _EXPECTED,
         )
     if len(seen) > 1:
         counts = ", ".join(f"{times} like {name}" for name, times in sorted(seen.items()))

@@ -356,6 +356,152 @@ CHANNELS: dict[str, tuple[str, Make]] = {
     "hardware address": ("a.txt", lambda: S["mac"].upper().encode()),
     "moment": ("a.json", lambda: b'{"date": "2026-11-29 20:50:33"}'),
     "e-mail": ("a.txt", lambda: b"by hanako@aurora-programme.jp"),
+    # other spellings of what is known
+    **{
+        f"network address {form}": ("a.html", lambda text=text: page(text))
+        for form, text in {
+            "as a number": "http://3405803853/",
+            "in hexadecimal": "0xcb.0x00.0x71.0x4d",
+            "in octal": "0313.0.0161.0115",
+            "in a name": "ip-203-0-113-77",
+            "with brackets": "203[.]0[.]113[.]77",
+            "reversed": "77.113.0.203.in-addr.arpa",
+            "in IPv6": "::ffff:cb00:714d",
+            "filled with zeros": "203.000.113.077",
+        }.items()
+    },
+    **{
+        f"hardware address {form}": ("a.html", lambda text=text: page(text))
+        for form, text in {
+            "without marks": "0A1B2C3D4E5F",
+            "of a switch": "0a1b.2c3d.4e5f",
+            "with spaces": "0a 1b 2c 3d 4e 5f",
+            "without zeros": "a:1b:2c:3d:4e:5f",
+            "as a number": "11111822610015",
+            "in IPv6": "fe80::81b:2cff:fe3d:4e5f",
+        }.items()
+    },
+    **{
+        f"GPU {form}": ("a.html", lambda text=text: page(text))
+        for form, text in {
+            "without marks": "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+            "beginning": "GPU-0f1e2d3c",
+            "in braces": "{0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0}",
+            "in base64": "Dx4tPEtaaXiHlqW0w9Lh8A==",
+        }.items()
+    },
+    **{
+        f"host {form}": ("a.html", lambda text=text: page(text))
+        for form, text in {
+            "without its dash": "gpu07yamanashi",
+            "with another mark": "gpu07_yamanashi",
+            "in Cyrillic": "gpu07-y\u0430manashi",
+            "with accents": "gpu07-y\u00e1man\u00e4shi",
+            "struck out": "\u0336".join(S["host"]),
+            "backwards": S["host"][::-1],
+            "in tags' characters": "".join(chr(0xE0000 + ord(c)) for c in S["host"]),
+            "as colours": "\x1b[31m".join(S["host"]),
+            "rubbed out": "x\x08".join(S["host"]),
+            "with zero bytes": "\0".join(S["host"]),
+            "in base32": base64.b32encode(S["host"].encode()).decode(),
+            "in UTF-7": S["host"].replace("-", "+AC0-"),
+            "in quoted-printable": "".join(f"={ord(c):02X}" for c in S["host"]),
+            "in %u": "".join(f"%u{ord(c):04x}" for c in S["host"]),
+            "in octal escapes": "".join(f"\\{ord(c):03o}" for c in S["host"]),
+            "in pairs of digits": S["host"].encode().hex(" "),
+            "as numbers": ", ".join(str(ord(c)) for c in S["host"]),
+            "in binary": " ".join(f"{ord(c):08b}" for c in S["host"]),
+            "in base64 of UTF-16": base64.b64encode(S["host"].encode("utf-16-le")).decode(),
+            "in base64 of zlib": base64.b64encode(zlib.compress(S["host"].encode() * 3)).decode(),
+            "in base64 over elements": "<b>Z3B1MDct</b><b>eWFtYW5hc2hp</b>",
+            "in base64 with spaces": " ".join("Z3B1MDcteWFtYW5hc2hp"),
+            "in a sum of strings": "<pre>'gpu07' + '-yamanashi'</pre>",
+            "around a hidden word": "gpu07<i hidden>no</i>-yamanashi",
+            "over attributes": "<i data-a='gpu07' data-b='-yamanashi'>",
+            "in CSS strings": "<style>a::before{content:'gpu07' '-yamanashi'}</style>",
+            "in CDATA": "<svg><desc><![CDATA[gpu07]]><![CDATA[-yamanashi]]></desc></svg>",
+        }.items()
+    },
+    "domain of the engine": ("a.html", lambda: page("on aurora.internal")),
+    "host of the engine alone": ("a.html", lambda: page("on llm-gw")),
+    "name of the weights": ("a.html", lambda: page("kitsune-internal")),
+    "path with other slashes": ("a.html", lambda: page(S["model path"].replace("/", "\\"))),
+    "path from elsewhere": ("a.html", lambda: page("teams/aurora/weights/kitsune-internal.gguf")),
+    "words of the answer between others": ("a.html", lambda: page("said: " + S["answer"][20:70] + " and more")),
+    "hyphenated answer": (
+        "a.html",
+        lambda: page(S["answer"].replace("programme", "pro-\ngramme").replace("forecast", "fore-\ncast")),
+    ),
+    # further packings
+    "old UTF-16": ("a.txt", lambda: f"on {S['host']}".encode("utf-16-be")),
+    "UTF-32": ("a.txt", lambda: f"on {S['host']}".encode("utf-32-le")),
+    "Shift JIS": ("a.txt", lambda: f"山梨 {S['host']} にて".encode("cp932")),
+    "second stream of bzip2": ("a.bz2", lambda: bz2.compress(b"x") + bz2.compress(S["host"].encode())),
+    "second stream of xz": ("a.xz", lambda: lzma.compress(b"x") + lzma.compress(S["host"].encode())),
+    "behind zlib": ("a.bin", lambda: zlib.compress(b"x" * 50) + S["host"].encode()),
+    "zstd": ("a.zst", lambda: pa.compress(S["host"].encode() * 9, codec="zstd", asbytes=True)),
+    "lz4": ("a.lz4", lambda: pa.compress(S["host"].encode() * 9, codec="lz4", asbytes=True)),
+    "ZIP behind a page": ("a.html", lambda: page("x") + zipped("x", S["host"].encode() * 5)),
+    "behind a ZIP": ("a.zip", lambda: zipped("x", b"x") + S["host"].encode()),
+    "behind a tar": ("a.tar", lambda: tarred("x", "y") + S["host"].encode()),
+    "GIF comment in pieces": ("a.gif", lambda: b"GIF89a\1\0\1\0\0\0\0!\xfe\x05gpu07\x0a-yamanashi\0;"),
+    "WebP": (
+        "a.webp",
+        lambda: b"RIFF" + struct.pack("<I", 28) + b"WEBPXMP " + struct.pack("<I", 15) + S["host"].encode() + b"\0",
+    ),
+    "behind the scans of a JPEG": (
+        "a.jpg",
+        lambda: b"\xff\xd8\xff\xda\0\2\xff\xfe" + struct.pack(">H", 17) + S["host"].encode() + b"\xff\xd9",
+    ),
+    "profile of a picture": ("a.png", lambda: png((b"iCCP", b"x\0\0" + zlib.compress(S["host"].encode())))),
+    "list in a parquet": ("a.parquet", lambda: table(["gpu07", "-yamanashi"])),
+    **{
+        f"PDF {form}": ("a.pdf", lambda body=body: b"%PDF-1.7\n1 0 obj\n" + body + b"\nendobj\n%%EOF")
+        for form, body in {
+            "in ASCII85": b"<</Filter/ASCII85Decode>>\nstream\n"
+            + base64.a85encode(b"BT (gpu07-yamanashi) Tj ET")
+            + b"~>\nendstream",
+            "in hexadecimal": b"<</Filter/AHx>>\nstream\n"
+            + b"BT (gpu07-yamanashi) Tj ET".hex().encode()
+            + b">\nendstream",
+            "in run lengths": b"<</Filter/RL>>\nstream\n\x0egpu07-yamanashi\x80\nendstream",
+            "with a predictor": b"<</Filter/FlateDecode/DecodeParms<</Predictor 12/Columns 15>>>>\nstream\n"
+            + zlib.compress(b"\x00gpu07-yamanashi")
+            + b"\nendstream",
+            "in a name": b"<</gpu07#2Dyamanashi 1>>",
+            "over lines": b"<</Author(gpu07\\\n-yamanashi)>>",
+            "with a script": b"<</S/JavaScript/JS(app.alert\\(1\\))>>",
+            "with a link": b"<</S/URI/URI(http://x.example)>>",
+        }.items()
+    },
+    "encrypted archive of a PDF": ("a.pdf", lambda: b"%PDF-1.7\n1 0 obj\n<</#45ncrypt<</Filter/Standard>>>>\nendobj\n"),
+    "name of a folder": (f"{S['host']}/a.html", lambda: b"x"),
+    "name over folders": ("gpu07/-yamanashi.html", lambda: b"x"),
+    "name in base64": (base64.urlsafe_b64encode(S["host"].encode()).decode() + ".html", lambda: b"x"),
+    # keys of services
+    **{
+        f"key of {service}": ("a.txt", lambda key=key: f"uses {key} now".encode())
+        for service, key in {
+            "Anthropic": "sk-ant-api03-" + "a1" * 20,
+            "Hugging Face": "hf_" + "a1B2" * 8,
+            "GitHub": "ghp_" + "a1B2" * 9,
+            "GitLab": "glpat-" + "a1B2" * 5,
+            "AWS": "AKIA" + "A1B2" * 4,
+            "Google": "AIza" + "a1B2" * 8 + "abc",
+            "Slack": "xoxb-1234567890-" + "a1B2" * 6,
+            "Stripe": "sk_live_" + "a1B2" * 6,
+            "NVIDIA": "nvapi-" + "a1B2" * 8,
+            "SendGrid": "SG." + "a1B2" * 5 + "." + "a1B2" * 10,
+            "Databricks": "dapi" + "a1" * 16,
+            "Groq": "gsk_" + "a1B2" * 8,
+            "Telegram": "123456789:AA" + "a1B2" * 8 + "a",
+            "Vault": "hvs." + "a1B2" * 6,
+            "a database": "postgres://u:pw123@db/x",
+            "a header": "Authorization: Basic dXNlcjpwYXNz",
+            "an age file": "AGE-SECRET-KEY-1QQQ",
+            "Azure": "AccountKey=" + "a1B2" * 8,
+        }.items()
+    },
 }
 """Channel to the file that leaks through it. The kernel's name, the trace and the rest follow the facts in order."""
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
+import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -69,6 +72,10 @@ SPELLED: dict[str, Callable[[str], str]] = {
     "full width": lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
     "zero-width": "\u200b".join,
     "soft hyphens": "\u00ad".join,
+    "struck out": "\u0336".join,
+    "rubbed out": "x\x08".join,
+    "with zero bytes": "\0".join,
+    "tags' characters": lambda text: "".join(chr(0xE0000 + ord(c)) if " " <= c <= "~" else c for c in text),
     "direction marks": lambda text: "\u202e" + text[:3] + "\u200f" + text[3:] + "\u202c",
 }
 PACKED: dict[str, Callable[[str], str]] = {
@@ -83,6 +90,16 @@ PACKED: dict[str, Callable[[str], str]] = {
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "URL base64": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
     "hexadecimal": lambda text: text.encode().hex(),
+    "%u": lambda text: "".join(f"%u{ord(c):04x}" for c in text),
+    "octal escapes": lambda text: "".join(f"\\{byte:03o}" for byte in text.encode()),
+    "quoted-printable": lambda text: "".join(f"={byte:02X}" for byte in text.encode()),
+    "pairs of digits": lambda text: text.encode().hex(" "),
+    "numbers": lambda text: ", ".join(str(byte) for byte in text.encode()),
+    "base32": lambda text: base64.b32encode(text.encode()).decode(),
+    "gzip in base64": lambda text: base64.b64encode(gzip.compress(text.encode())).decode(),
+    "zlib in hexadecimal": lambda text: zlib.compress(text.encode()).hex(),
+    "a PNG in a data URI": lambda text: canaries.uri(canaries.png((b"iTXt", b"x\0\0\0\0\0" + text.encode()))),
+    "a ZIP in base64": lambda text: base64.b64encode(canaries.zipped("x.txt", text.encode())).decode(),
     "data URI": lambda text: "data:text/plain;base64," + base64.b64encode(text.encode()).decode(),
     "percent data URI": lambda text: "data:text/plain," + quote(text, safe=""),
 }
@@ -106,7 +123,7 @@ PROSE = (CHECKOUT / "README.md").read_text(encoding="utf-8").splitlines()[:30]
 @given(
     value=IDENTIFIER,
     spelled=some.sampled_from(sorted(SPELLED)),
-    packed=some.lists(some.sampled_from(sorted(PACKED)), max_size=2),
+    packed=some.lists(some.sampled_from(sorted(PACKED)), max_size=3),
     broken=some.one_of(some.none(), some.sampled_from(sorted(BROKEN))),
     line=some.integers(0, len(PROSE) - 1),
 )
@@ -169,6 +186,28 @@ def test_a_link_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "x.html").symlink_to("/home/hanakoy/x.html")
     kinds = {finding.kind for finding in look_through([tmp_path], []).findings}
     assert kinds == {"a link, which may lead anywhere", "path of a home folder"}
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<", "<!--", "<a ", '<a b="', "<?", "<b style='display:none'", "<style>", "&#", "\\", "data:;base64,", "sk-", "a.",
+     "a@", "'\t", "=41", "begin 644 x\n", "stream\n", "(", "[", "\x1b]", "key=", "1, ", "AAAAAAAAAAAAAAAA\n"],
+)  # fmt: skip
+def test_the_time_a_page_takes_grows_with_the_page_and_no_faster(unit: str) -> None:
+    """Ten times the page takes at most thirty times as long: a hundred times would be the square."""
+
+    def took_s(size: int) -> float:
+        began = time.process_time()
+        inspect("a.html", (unit * (size // len(unit))).encode(), [PrivateFact(kind="canary", value="gpu07-yamanashi")])
+        return time.process_time() - began
+
+    took_s(2_000)
+    assert took_s(60_000) < 30 * max(took_s(6_000), 0.05)
+
+
+def test_what_is_too_large_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.publish.readings.MOST_BYTES", 1_000_000)
+    assert inspect("a.html", b"a " * 600_000, [])[0].kind == "not read: packed too deep, or too large to be read"
 
 
 def test_a_bomb_is_a_finding_and_not_a_full_memory() -> None:

@@ -15,7 +15,8 @@ from lab.errors import EvidenceError, LeakFound
 from lab.evidence import EvidenceStore, LaunchRecord
 from lab.plan import RunPlan
 from lab.publish.gate import PrivateFact, inspect, private_facts, release
-from lab.publish.markup import active_in, script_hash
+from lab.publish.markup import NO_POLICY, active_in, script_hash
+from lab.publish.private import _traffic_facts
 from lab.records import Capabilities
 from tests.publish.canaries import page as page_of
 
@@ -180,11 +181,82 @@ def test_a_script_passes_when_the_package_and_the_policy_of_its_page_both_name_i
         '<object data="data:text/html,x"></object>',
         "<p style=\"background:url('//x.example/x')\">",
         "<svg onload=x()>",
+        "<!--><script>1</script>-->",
+        "<!-- x --!><script>1</script>-->",
+        "<![CDATA[ > <script>1</script> ]]>",
+        "<title><!--</title><script>1</script>-->",
+        "<svg><style><script>1</script></style></svg>",
+        '<script type="text/ecmascript">1</script>',
+        "<svg:script>1</svg:script>",
+        "<svg><animate values='x;javascript:x()'/></svg>",
+        '<img src="ht&#9;tps://x.example">',
+        '<img src="/\\x.example">',
+        "<style>@\\69mport '//x.example'</style>",
+        "<p style='background:u\\72l(//x.example)'>",
+        "<path stroke='url(//x.example#a)'>",
+        '<iframe src="data:application/xml,x"></iframe>',
+        '<?xml-stylesheet href="x"?>',
+        '<img srcset="a 1x,https://x.example 2x">',
         "<script>1",
     ],
 )
 def test_what_a_browser_would_run_or_fetch_is_found_as_a_browser_reads_it(markup: str) -> None:
     assert {kind for kind, _ in active_in(markup)} & {"script", "remote address"}
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "default-src *; default-src 'none'",
+        "default-src 'none'; connect-src *",
+        "default-src 'none'; img-src https:",
+        "default-src 'none'; script-src-elem 'unsafe-inline'",
+        "default-src 'none'; script-src data:",
+        "default-src 'none'; frame-src data:",
+        "default-src 'none'; style-src https://x.example",
+        "",
+    ],
+)
+def test_a_policy_that_lets_anything_in_is_none(policy: str) -> None:
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    assert [kind for kind, _ in active_in(f"<html><head>{head}</head>")] == [NO_POLICY]
+
+
+@pytest.mark.parametrize(
+    "place", ["<body>{}", "<style>p{{}}</style>{}", "<!--{}-->", "<template>{}</template>", "<title>{}</title>"]
+)
+def test_a_policy_counts_only_where_a_browser_reads_it(place: str) -> None:
+    head = """<meta http-equiv="Content-Security-Policy" content="default-src 'none'">"""
+    assert NO_POLICY in {kind for kind, _ in active_in(f"<html><head>{place.format(head)}")}
+
+
+def test_the_name_of_the_folder_is_looked_at_too(tmp_path: Path) -> None:
+    with pytest.raises(LeakFound, match=r"\(the folder\), file name: user name") as refusal:
+        release({"en/index.html": page_of("x")}, tmp_path / "of-yamada", FACTS)
+    assert "yamada" not in refusal.value.what
+
+
+def test_the_key_of_the_pseudonyms_is_private(
+    store: EvidenceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_text("c2VjcmV0LWtleS1vZi1vdXJz")
+    (tmp_path / "key").chmod(0o600)
+    monkeypatch.setenv("LAB_PSEUDONYM_KEY", str(tmp_path / "key"))
+    found = inspect("x.txt", b"made with c2VjcmV0LWtleS1vZi1vdXJz", private_facts(store, []))
+    assert "key of the pseudonyms" in {finding.kind for finding in found}
+
+
+def test_the_teams_own_conversations_are_known_where_a_workload_names_them(tmp_path: Path) -> None:
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "ours.yaml").write_text("{content: own-traffic, source: ours.jsonl}")
+    said = "What does the plant in Kofu cost us each quarter?"
+    (tmp_path / "workloads" / "ours.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": said}]}))
+    assert ("text of a prompt", said) in set(_traffic_facts(tmp_path))
+
+
+def test_a_page_without_any_policy_is_not_released(tmp_path: Path) -> None:
+    with pytest.raises(LeakFound, match=NO_POLICY):
+        release({"en/index.html": b"<p>only a piece of a page"}, tmp_path / "report", [])
 
 
 def test_lab_gate_says_where_and_what_and_ends_with_two(tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ import pytest
 
 from lab.errors import EvidenceError, ParamsError, RunNotFound
 from lab.evidence import EvidenceStore
+from lab.export import _row
 from lab.params import MOST_BYTES, read_mapping
 from lab.plan import RunPlan
 from lab.publish.gate import release
 from lab.publish.markup import active_in
 from lab.publish.projection import project
-from lab.records import RunState
+from lab.records import Outcome, RequestRecord, RunState
 from lab.report.build import build_pages
 from lab.showing import describe_run
 from lab.spec import ModelSpec
@@ -154,6 +155,8 @@ def test_a_params_file_makes_no_objects_and_no_billions(tmp_path: Path) -> None:
     path.write_text("#" * (MOST_BYTES + 1))
     with pytest.raises(ParamsError, match="has at most"):
         read_mapping(path)
+    with pytest.raises(ParamsError, match="never ends"):
+        read_mapping(Path("/dev/zero"))
 
 
 def test_a_model_name_cannot_walk_out_of_its_folder(tmp_path: Path) -> None:
@@ -162,6 +165,16 @@ def test_a_model_name_cannot_walk_out_of_its_folder(tmp_path: Path) -> None:
     with pytest.raises(ParamsError) as refusal:
         read_model("../secret", tmp_path / "models")
     assert "no name of a model" in refusal.value.what
+
+
+@pytest.mark.parametrize(
+    ("word", "written"), [("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"), ("stop", "stop"), (None, None)]
+)
+def test_a_word_of_an_engine_is_no_formula_in_an_exported_table(word: str | None, written: str | None) -> None:
+    record = RequestRecord(
+        level=0, index=0, intended_send_s=0, send_s=0, asked_tokens=5, outcome=Outcome.SUCCESS, finish_reason=word
+    )
+    assert _row(record)["finish_reason"] == written
 
 
 def test_public_evidence_holds_no_formula_that_a_spreadsheet_would_run() -> None:

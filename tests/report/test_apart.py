@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,18 @@ TRIES = {
     "a shell": "import os; os.system('cat ' + {runs!r})",
     "a connection": "import socket; socket.create_connection(('127.0.0.1', 9))",
     "the name of the host": "import socket; print(socket.gethostname())",
+    "a datagram": "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9))",
+    "a database": "import sqlite3; sqlite3.connect({runs!r} + '/x')",
+    "a module": "import runpy; runpy.run_path({runs!r} + '/x')",
+    "memory": "import numpy; numpy.memmap({runs!r} + '/x')",
+    "a folder that is open": "import os; os.open('../' + os.path.basename({runs!r}) + '/x', 0, dir_fd=os.open('.', 0))",
+    "its own root": "open('/proc/self/root' + {runs!r} + '/x')",
+    "its mounts": "print(open('/proc/self/mountinfo').read())",
+    "its container": "print(open('/proc/self/cgroup').read())",
+    "whoever started it": "import os; print(open('/proc/' + str(os.getppid()) + '/environ').read())",
+    "a signal": "import os; os.kill(os.getppid(), 0)",
+    "fences taken down": "import lab.report.apart as a; a.REFUSED = a.PATHS = frozenset(); a._below = lambda *_: True; "
+    "open({runs!r} + '/x')",
     "a file beside the libraries": "import os, lab; open(os.path.dirname(lab.__file__) + '/../params/publish.yaml')",
     "writing into the package": "import os, lab; open(os.path.dirname(lab.__file__) + '/x', 'w')",
     "writing elsewhere": "open({runs!r} + '/x', 'w')",
@@ -57,6 +70,14 @@ def test_what_builds_pages_cannot_see_the_runs(name: str, runs: Path, tmp_path: 
     assert done.returncode != 0
     assert "outside the evidence" in done.stderr or "not for building" in done.stderr or "ermission" in done.stderr
     assert "secret of the run" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="a name of its own takes root, or a kernel that gives it to users")
+def test_it_does_not_know_the_name_of_the_host(tmp_path: Path) -> None:
+    done = run_apart(tmp_path, "import os, platform; print({os.uname().nodename, platform.node()})")
+    if "lab" not in done.stdout:
+        pytest.skip("this kernel gives no process a name of its own")
+    assert done.stdout.strip() == "{'lab'}"
 
 
 def test_it_is_told_nothing_of_whoever_starts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

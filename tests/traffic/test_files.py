@@ -70,6 +70,11 @@ def test_a_file_of_two_kinds_asks_which_one_is_meant(tmp_path: Path) -> None:
     assert (found.requests, [(one.why, one.n, one.lines) for one in found.bad]) == (4, [("no-request", 2, (5, 6))])
 
 
+def test_a_file_of_another_kind_than_was_said_is_called_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(TrafficError, match=r"no request of kind sharegpt .* it looks like mooncake"):
+        measure(written(tmp_path, MOONCAKE), kind="sharegpt")
+
+
 def test_a_file_that_is_not_there_is_not_named(tmp_path: Path) -> None:
     for path in (tmp_path / SECRET, tmp_path):
         with pytest.raises(TrafficError) as refused:
