@@ -204,7 +204,7 @@ def test_an_index_that_lies_there_is_not_published_again_and_one_that_changed_go
     tmp_path: Path,
 ) -> None:
     def publish_with(old: bytes, week: str, *facts: PrivateFact) -> Published:
-        pages = Pages(match=PAGES.match, front=front_pages, archive=lambda *_: {"2026-W01/index.html": old})
+        pages = Pages(match=PAGES.match, front=front_pages, archive=lambda *_: {"2026-W01/note.txt": old})
         return publish_chosen(chosen(*FIRST), publish_file(), week, tmp_path, pages, facts)
 
     learned = PrivateFact(kind="host name", value="gpu-box-07")
