@@ -359,15 +359,20 @@ class Host(Frozen):
     """`h-` and a digest of the serial numbers of its GPUs; None: it has none."""
 
 
-def host_of(environment: Environment | None) -> Host:
+def host_of(environment: Environment | None, within: str = "") -> Host:
     """The host of a run. One without a GPU has nothing that stays the same in a container: it is not known.
 
-    A serial number of a GPU is random and 122 bits long, so nobody finds it from its digest.
+    Args:
+        environment: what was captured; None: nothing.
+        within: what the name of the host holds for, a match_id: a host has another name in every match, so that
+            published pages cannot be joined by it. A serial number is random and 122 bits long: no digest gives it
+            away.
     """
     gpus = environment.gpus if environment else ()
     if not gpus:
         return Host()
-    serial = hashlib.sha256(b"lab/host/1/" + " ".join(sorted(gpu.uuid for gpu in gpus)).encode()).digest()
+    serials = " ".join(sorted(gpu.uuid for gpu in gpus))
+    serial = hashlib.sha256(f"lab/host/1/{within}/{serials}".encode()).digest()
     driver = gpus[0].driver
     return Host(
         driver=driver if re.fullmatch(r"\d{2,4}(\.\d{1,4}){1,3}", driver) else None,
@@ -512,12 +517,12 @@ def unknown(traces: Sequence[Trace]) -> tuple[Unknown, ...]:
         return (Unknown(limit=Limit.SCORED, values=()), Unknown(limit=Limit.LAUNCHES, values=()))
     rows: list[dict[str, str] | None] = [
         {"rows": str(len(one.rows)), "requests": "?" if one.requests is None else f"{one.requests:,}"}
-        if one.grade is EvidenceGrade.IMPORTED
+        if one.grade is EvidenceGrade.IMPORTED and one.timed
         else None
         for one in traces
     ]
     found = [Unknown(limit=limit, values=()) for limit in (Limit.CAUSE, Limit.TEXT, Limit.SUCCESS, Limit.LAUNCHES)]
-    if any(one.requests is None or len(one.rows) < one.requests for one in imported):
+    if any(one.timed and (one.requests is None or len(one.rows) < one.requests) for one in imported):
         found.append(Unknown(limit=Limit.ROWS, values=tuple(rows)))
     if any(one.unnamed for one in traces):
         names: list[dict[str, str] | None] = [

@@ -38,6 +38,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -91,7 +92,7 @@ from lab.records import (
     RunState,
     Sample,
 )
-from lab.scratch import hold, is_held, scratch, sync_folder
+from lab.scratch import hold, is_held, let_go, scratch, sync_folder
 from lab.scratch import write_atomically as write_atomically
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
 from lab.support import Verdict
@@ -99,6 +100,8 @@ from lab.version import __version__
 from lab.weights import sha256_of
 
 SCHEMA_VERSION = 1
+REST_S = 20.0
+"""How long the processes of a lab that was killed are waited for; a leash kills what does not stop by itself."""
 DONE = "done"
 """The step of a run that has been measured to its end."""
 OPEN = ".open"
@@ -395,7 +398,7 @@ class EvidenceStore:
         with contextlib.suppress(OSError):
             (self.root / OPEN / run_id).unlink(missing_ok=True)
         if (handle := self._held.pop(run_id, None)) is not None:
-            os.close(handle)
+            let_go(handle)
 
     def clock_behind_s(self, now: datetime) -> float | None:
         """How far a clock is behind a moment that this store knows already; None: it is not."""
@@ -475,7 +478,8 @@ class EvidenceStore:
     def settle(self) -> tuple[str, ...]:
         """Seal what dead processes left open, and remove what they had half written.
 
-        A run that had been measured to its end is measured; any other is interrupted. Nothing that lives is touched.
+        A run that had been measured to its end is measured; any other is interrupted. Nothing that lives is touched:
+        where a lab was killed a moment ago, its leash needs seconds to stop the rest, and is waited for.
 
         Returns:
             The runs that were sealed.
@@ -486,7 +490,7 @@ class EvidenceStore:
                 held = self.root / OPEN / run_id
                 if self.is_sealed(run_id) and not held.exists():
                     continue
-                status = self.status(run_id)
+                status = self._status_at_rest(run_id)
                 if status.state is RunState.RUNNING or self.damage(run_id):
                     continue
                 held.parent.mkdir(exist_ok=True)
@@ -504,6 +508,15 @@ class EvidenceStore:
             if not (self.root / held.name).exists() and is_held(held) is False:  # killed before it had a bundle
                 held.unlink(missing_ok=True)
         return tuple(settled)
+
+    def _status_at_rest(self, run_id: str) -> Status:
+        """Where a run stands, once what its dead process has left behind has ended too."""
+        deadline = time.monotonic() + REST_S
+        while (status := self.status(run_id)).state is RunState.RUNNING and not _lives(status.pid, status.pid_started):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        return status
 
     def keep_imported(self, run_id: str, record: BaseModel, sources: Sequence[tuple[Path, str]]) -> None:
         """Write and seal a bundle of somebody else's measurement: what its files say, and the files.
@@ -545,7 +558,9 @@ class EvidenceStore:
         path = self._certificate_path(environment)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, certificate.model_dump_json(indent=1).encode() + b"\n")
+            payload = _payload(certificate)
+            write_atomically(path, payload)
+            write_atomically(_beside(path), hashlib.sha256(payload).hexdigest().encode() + b"\n")
         except OSError as problem:
             raise EvidenceError(
                 f"{path} could not be written: {problem.strerror}", storage_step(problem, str(self.root))
@@ -555,8 +570,20 @@ class EvidenceStore:
     # reading
 
     def certificate(self, environment: Environment) -> Certificate | None:
-        """The certificate made on this machine with this version of the lab, or None."""
-        return self._optional(self._certificate_path(environment), Certificate)
+        """The certificate made on this machine with this version of the lab, or None.
+
+        Raises:
+            EvidenceDamaged: there is one, and it is not as it was written.
+        """
+        path = self._certificate_path(environment)
+        if path.exists() and not _is_certificate(path):
+            raise EvidenceDamaged(f"{path} is not as it was written", "lab calibrate, which replaces it")
+        return self._optional(path, Certificate)
+
+    def damaged_certificates(self) -> tuple[Path, ...]:
+        """Certificates that are not as they were written."""
+        there = sorted((self.root / "certificates").glob("*.json"))
+        return tuple(path for path in there if not _is_certificate(path))
 
     def run_ids(self) -> tuple[str, ...]:
         """Every run that was measured with the lab, oldest first."""
@@ -1055,6 +1082,22 @@ def _difference(path: Path, expected: str, size: int | None) -> str | None:
     if size is None or has == size:
         return f"{path.name}: changed: {digests}"
     return f"{path.name}: {'truncated' if has < size else 'longer'}: {has:,} bytes, {size:,} when sealed; {digests}"
+
+
+def _beside(certificate: Path) -> Path:
+    """Where the digest of a certificate lies."""
+    return certificate.with_suffix(".sha256")
+
+
+def _is_certificate(path: Path) -> bool:
+    """Whether a certificate is as it was written; one of an earlier lab has no digest beside it."""
+    try:
+        payload = path.read_bytes()
+        Certificate.model_validate_json(payload)
+        known = _beside(path).read_text(encoding="ascii", errors="replace").strip() if _beside(path).exists() else None
+    except (OSError, ValidationError):
+        return False
+    return known in (None, hashlib.sha256(payload).hexdigest())
 
 
 def _moments(folder: Path) -> Iterator[datetime]:

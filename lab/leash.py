@@ -56,6 +56,8 @@ class Leashed:
         cwd: str | None = None,
         scratch: str | None = None,
     ) -> None:
+        from lab.scratch import held_handles  # not at the top: the leash's own process knows no package
+
         read_fd, write_fd = os.pipe()
         try:
             self._leash = subprocess.Popen(
@@ -65,7 +67,7 @@ class Leashed:
                 stderr=subprocess.STDOUT,
                 env=env,
                 cwd=cwd,
-                pass_fds=(write_fd,),
+                pass_fds=(write_fd, *held_handles()),  # what is measured is held until its last process has ended
                 start_new_session=True,
             )
         finally:

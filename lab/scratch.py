@@ -112,8 +112,22 @@ def is_held(path: Path) -> bool | None:
         return None
 
 
+_HANDLES: set[int] = set()
+
+
+def held_handles() -> tuple[int, ...]:
+    """What `hold` has given and nobody has let go: a child that gets these holds the same files until it ends."""
+    return tuple(sorted(_HANDLES))
+
+
+def let_go(handle: int) -> None:
+    """Hold a file no longer."""
+    _HANDLES.discard(handle)
+    os.close(handle)
+
+
 def hold(path: Path) -> int:
-    """Make a file and hold it as long as this process lives or until the handle is closed.
+    """Make a file and hold it as long as this process lives, or until it is let go.
 
     Raises:
         BlockingIOError: another process holds it.
@@ -125,6 +139,7 @@ def hold(path: Path) -> int:
     except OSError:
         os.close(handle)
         raise
+    _HANDLES.add(handle)
     return handle
 
 

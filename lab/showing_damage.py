@@ -39,8 +39,16 @@ def describe_all(store: EvidenceStore, out: Console) -> None:
         f"{len(runs)} runs{imported} in {store.root}: {whole} whole, {len(found)} damaged, {len(open_)} not sealed",
         soft_wrap=True,
     )
+    certificates = store.damaged_certificates()
+    for path in certificates:
+        out.print(f"{path} is damaged: the next run on its machine would refuse it", soft_wrap=True)
     if found:
         raise EvidenceDamaged(f"{len(found)} damaged: {', '.join(found)}", _next(store, found))
+    if certificates:
+        raise EvidenceDamaged(
+            f"{len(certificates)} damaged: {', '.join(path.name for path in certificates)}",
+            "lab calibrate on that machine, or remove the file",
+        )
 
 
 def describe_rest(store: EvidenceStore, run_id: str, out: Console) -> None:

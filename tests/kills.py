@@ -94,7 +94,7 @@ def kill_many(kills: int, folder: Path, seed: int, targets: tuple[str, ...] = tu
     plan, store, scratch = place_plan(folder, requests=4)
     tally = Tally()
     began_s = time.monotonic()
-    if _start(plan, store, scratch).wait(ENDS_WITHIN_S) != 0:  # the finished run that must not be lost
+    if start_run(plan, store, scratch).wait(ENDS_WITHIN_S) != 0:  # the finished run that must not be lost
         tally.broken.append("the first run, which nobody killed, was not measured")
     longest_s = time.monotonic() - began_s  # a kill may come at any moment of a run, on a busy machine too
     longer = plan.read_text(encoding="utf-8").replace("requests_per_level: 4", "requests_per_level: 40")
@@ -122,7 +122,8 @@ def place_plan(folder: Path, requests: int = 40) -> tuple[Path, EvidenceStore, P
     return plan, EvidenceStore(folder / "runs"), scratch
 
 
-def _start(plan: Path, store: EvidenceStore, scratch: Path, *words: str) -> subprocess.Popen[bytes]:
+def start_run(plan: Path, store: EvidenceStore, scratch: Path, *words: str) -> subprocess.Popen[bytes]:
+    """Start `lab run` on the plan."""
     return subprocess.Popen(
         [sys.executable, "-m", "lab.cli", "run", str(plan), "--runs-dir", str(store.root), *words],
         stdout=subprocess.DEVNULL,
@@ -163,7 +164,7 @@ def _round(
     plan: Path, store: EvidenceStore, scratch: Path, target: str, after_s: float, tally: Tally, *, resume: bool
 ) -> None:
     before = _look(store, scratch)
-    lab = _start(plan, store, scratch, *(["--resume"] if resume else []))
+    lab = start_run(plan, store, scratch, *(["--resume"] if resume else []))
     root = psutil.Process(lab.pid)
     deadline = time.monotonic() + after_s
     victims: list[psutil.Process] = []
@@ -284,7 +285,7 @@ def _lab_runs(store: EvidenceStore) -> dict[str, str]:
 
 
 def _resume(plan: Path, store: EvidenceStore, scratch: Path, tally: Tally) -> None:
-    code = _start(plan, store, scratch, "--resume").wait(ENDS_WITHIN_S * 2)
+    code = start_run(plan, store, scratch, "--resume").wait(ENDS_WITHIN_S * 2)
     measured = [run_id for run_id in store.run_ids() if store.status(run_id).state is RunState.MEASURED]
     if code != 0:
         tally.broken.append(f"resuming ended with code {code}")

@@ -379,7 +379,7 @@ def test_a_run_that_is_stopped_is_sealed_and_leaves_nothing_behind(
     assert "what was finished is kept. Next: lab run" in said
     assert psutil.wait_procs(family, timeout=20)[1] == []
     assert list(temporary.iterdir()) == []
-    (run_id,) = [folder.name for folder in runs.iterdir()]
+    (run_id,) = [folder.name for folder in runs.glob("r-*")]
     assert "interrupted" in lab("runs", "--runs-dir", str(runs)).stdout
     assert lab("verify", run_id, "--runs-dir", str(runs)).returncode == 0
 
@@ -401,7 +401,7 @@ def test_bad_input_gets_a_sentence_and_writes_nothing(plan_folder: Path, tmp_pat
         lab("run", "params/harness-check.yaml", "--runs-dir", str(runs), LAB_CACHE=str(tmp_path / "none")),
         "lab model fetch",
     )
-    refused(lab("report", "--runs-dir", str(runs)), "no measured run", "lab run params/harness-check.yaml")
+    refused(lab("report", "--runs-dir", str(runs)), "no whole, measured run", "lab run params/harness-check.yaml")
     refused(lab("report", "--lang", "fr", "--runs-dir", str(runs)), "en, ja or all")
     for command in ("show", "verify", "report"):
         refused(lab(command, "r-aaaaaaaaaa", "--runs-dir", str(runs)), "no run r-aaaaaaaaaa")

@@ -5,9 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
+from lab.environment import capture
+from lab.errors import EvidenceDamaged
 from lab.evidence import EvidenceStore
+from lab.metrics.instrument import LIMITS
 from lab.plan import RunPlan
-from lab.records import RunState
+from lab.records import Certificate, RunState
 from tests.damage import damage_many
 from tests.test_cli import lab, refused
 
@@ -48,3 +53,18 @@ def test_verify_all_names_run_file_and_way_and_what_to_do(
     refused(lab("metrics", cut, *where), f"{cut} is damaged, so nothing in it is used", f"lab verify {cut}")
     refused(lab("verify", *where), "name a run, or --all")
     refused(lab("verify", cut, "--all", *where), "name a run, or --all")
+
+
+def test_a_certificate_that_has_changed_is_refused_and_named(store: EvidenceStore) -> None:
+    machine = capture()
+    certificate = Certificate(
+        certificate_id="c-aaaaaaaaaa", lab_version="1", week="2026-W48", machine=machine.machine_class, workers=1,
+        limits=LIMITS, levels=(), valid_streams=64,
+    )  # fmt: skip
+    path = store.keep_certificate(machine, certificate)
+    assert store.certificate(machine) == certificate
+    assert store.damaged_certificates() == ()
+    path.write_bytes(path.read_bytes().replace(b"64", b"65"))
+    with pytest.raises(EvidenceDamaged, match="not as it was written"):
+        store.certificate(machine)
+    refused(lab("verify", "--all", "--runs-dir", str(store.root)), "is damaged", path.name, "lab calibrate")

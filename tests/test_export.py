@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lab.cli import ExportForm, export_run
 from lab.environment import Environment, Gpu
 from lab.errors import EvidenceError
 from lab.evidence import EvidenceStore
@@ -232,3 +233,19 @@ def test_an_engine_on_accelerators_is_one_of_llm_ds_engines(small_plan: tuple[Ru
     engine = report["scenario"]["stack"][0]["standardized"]
     assert (engine["kind"], engine["role"], engine["replicas"]) == ("inference_engine", "replica", 1)
     assert engine["accelerator"] == {"model": "a GPU", "count": 2, "parallelism": {"tp": 2, "pp": 1}}
+
+
+def test_the_command_writes_a_report_of_llm_d_for_each_level(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = small_plan[0]
+    spec = plan.runs[0].spec
+    ladder = spec.model_copy(update={"workload": spec.workload.model_copy(update={"concurrency": (1, 2)})})
+    run_id = store.create(ladder, plan="p", plan_digest="d", match_id="m", varied=())
+    store.write_requests(run_id, [request(0), request(0).model_copy(update={"level": 1})])
+    store.seal(run_id, RunState.MEASURED)
+    export_run(run_id, ExportForm.LLM_D, tmp_path / "report.json", store.root)
+    assert capsys.readouterr().out.count("bytes") == 2
+    found = [json.loads((tmp_path / f"report-{level}.json").read_text(encoding="utf-8")) for level in (0, 1)]
+    assert [one["scenario"]["load"]["standardized"]["concurrency"] for one in found] == [1, 2]
+    assert [one["run"]["eid"] for one in found] == [run_id, run_id]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from pathlib import Path
 
 import psutil
@@ -11,7 +12,7 @@ from lab.evidence import EvidenceStore
 from lab.plan import RunPlan
 from lab.records import RunState
 from lab.run import RunEvent, run_plan
-from tests.kills import kill_many
+from tests.kills import kill_many, place_plan, start_run
 
 
 def test_whatever_is_killed_the_store_tells_the_truth_and_nothing_is_left(tmp_path: Path) -> None:
@@ -37,3 +38,20 @@ def test_a_kernel_that_is_killed_while_a_cell_runs_ends_the_run(
         "the notebook ended during 'throughput' with code 1: the kernel died: Kernel died",
     )
     assert store.verify(ended.run_id) == ()
+
+
+def test_who_resumes_right_after_a_kill_waits_for_what_is_still_ending_and_names_what_it_replaces(
+    tmp_path: Path,
+) -> None:
+    plan, store, scratch = place_plan(tmp_path)
+    lab = start_run(plan, store, scratch)
+    while not (run_ids := store.run_ids()) or store.status(run_ids[0]).step != "throughput":
+        assert lab.poll() is None, "it ended before its load"
+        time.sleep(0.02)
+    lab.kill()
+    lab.wait()
+    assert start_run(plan, store, scratch, "--resume").wait() == 0
+    killed, again = store.run_ids()
+    assert (store.status(killed).state, store.verify(killed)) == (RunState.INTERRUPTED, ())
+    assert (store.status(again).state, store.status(again).replaces) == (RunState.MEASURED, killed)
+    assert list(scratch.iterdir()) == []

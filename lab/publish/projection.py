@@ -128,7 +128,7 @@ def _public(record: RunRecord, manifest_sha256: str, launches: LaunchTally, name
     model, machine = namer.model(spec.model), namer.machine(record.environment.machine_class)
     exact = machine == record.environment.machine_class
     path = path_of(record)
-    host = Host() if namer.identity.machine == "class" else host_of(record.environment)
+    host = Host() if namer.identity.machine == "class" else host_of(record.environment, status.match_id)
     if not exact:
         path = path.model_copy(update={"hardware": machine.accelerator or machine.machine})
     if namer.hides(spec.model):

@@ -101,7 +101,7 @@ class WantedMatch(Frozen):
     """None: only runs say which table it is."""
     planned: tuple[RunSpec, ...]
     """Its cells, as its plan names them; empty without a plan."""
-    facts: tuple[Name, ...] = ()
+    facts: FactsFiles = ()
     decision: Name | None = None
     workloads: tuple[Name, ...] = ()
     """As in `MatchEntry`."""
@@ -121,6 +121,11 @@ def read_publish_file(path: Path = PUBLISH_FILE) -> PublishFile:
             raise ParamsError(f"{where}: matches.{place} names nothing; it needs plan, match_id or both")
         if not entry.facts and (entry.decision or entry.workloads):
             raise ParamsError(f"{where}: matches.{place}: a decision is walked with facts; write facts: beside it")
+    if found.identity != Identity() and path.resolve() != PUBLISH_FILE.resolve():
+        raise ParamsError(
+            f"{where}: identity is one policy for every command that publishes, and is read from {shown(PUBLISH_FILE)}",
+            f"move identity: to {shown(PUBLISH_FILE)}",
+        )
     ids = [one.run_id for one in found.withdrawn]
     twice = sorted({run_id for run_id in ids if ids.count(run_id) > 1})
     if twice:

@@ -104,6 +104,8 @@ def test_a_host_is_known_by_its_gpus_and_leads_to_none() -> None:
     assert known.driver == "580.65.06" and known.gpus is not None and "GPU" not in known.gpus
     assert host_of(here.model_copy(update={"gpus": gpus[:1]})).gpus != known.gpus
     assert host_of(here.model_copy(update={"gpus": ()})) == host_of(None) == Host()
+    seen = here.model_copy(update={"gpus": gpus})
+    assert host_of(seen, "m-1") == host_of(seen, "m-1") != host_of(seen, "m-2")  # pages of two matches cannot be joined
 
 
 def test_a_driver_that_tells_no_plain_version_is_not_said() -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from lab.evidence import EvidenceStore, LaunchRecord
 from lab.plan import RunPlan
+from lab.publish import cells
 from lab.publish.cells import CellState, LeftOut, PublicCell, choose
+from lab.publish.identity import KEY_VARIABLE, Identity, Namer, read_key
 from lab.publish.schedule import WantedMatch
 from lab.records import Capabilities, RunState
 
@@ -76,3 +78,18 @@ def test_enough_launches_that_cannot_be_published_stay_re_measured(
         launch(store, small_plan[0], W49 + timedelta(minutes=minute), "1", RunState.MEASURED)
     found = cell(store, small_plan[0])
     assert (found.state, found.launches, found.run_ids) == (CellState.RE_MEASURED, 3, ())
+
+
+def test_a_match_of_a_hidden_model_is_still_meant_by_the_id_of_its_plan(
+    store: EvidenceStore, small_plan: tuple[RunPlan, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, group = small_plan[0], small_plan[0].groups[0]
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef0123456789abcdef", encoding="utf-8")
+    key.chmod(0o600)
+    hidden = Identity(models={group.specs[0].model.series: "Model A"})
+    monkeypatch.setattr(cells, "open_namer", lambda: Namer(hidden, read_key({KEY_VARIABLE: str(key)})))
+    wanted = WantedMatch(match_id=group.match_id, plan=plan.name, table=group.table, planned=group.specs)
+    (found,) = choose(store, [wanted], datetime.now(UTC))
+    assert found.wanted_as == group.match_id != found.match.match_id
+    assert group.match_id not in found.match.model_dump_json()

@@ -263,7 +263,7 @@ def wanted(folder: Path, *entries: dict[str, Any]) -> tuple[WantedMatch, ...]:
 
 
 def test_rules_are_read_by_name_and_keep_the_workloads_a_match_answers(tmp_path: Path) -> None:
-    first, second = {"facts": "team", "decision": "small", "workloads": ("agent-tools",)}, {}
+    first, second = {"facts": ("team",), "decision": "small", "workloads": ("agent-tools",)}, {}
     found = rules_of(wanted(tmp_path, first, second), tmp_path)
     assert {match_id: list(facts.workloads) for match_id, (_, facts) in found.items()} == {
         "m-000000000000": ["agent-tools"]
@@ -273,11 +273,11 @@ def test_rules_are_read_by_name_and_keep_the_workloads_a_match_answers(tmp_path:
 @pytest.mark.parametrize(
     ("entries", "edit", "sentence"),
     [
-        ([{"facts": "team", "decision": "small"}] * 2, ("", ""), "the workload agent-tools would have two paths"),
-        ([{"facts": "team", "decision": "small", "workloads": ("chat",)}], ("", ""), "have no workload chat"),
-        ([{"facts": "team", "decision": "small"}], ("    facts:", "    run_ids: [r-aaaaaaaaaa]\n    facts:"),
+        ([{"facts": ("team",), "decision": "small"}] * 2, ("", ""), "the workload agent-tools would have two paths"),
+        ([{"facts": ("team",), "decision": "small", "workloads": ("chat",)}], ("", ""), "have no workload chat"),
+        ([{"facts": ("team",), "decision": "small"}], ("    facts:", "    run_ids: [r-aaaaaaaaaa]\n    facts:"),
          "name run_ids for agent-tools"),
-        ([{"facts": "taem", "decision": "small"}], ("", ""), "did you mean .*team.yaml"),
+        ([{"facts": ("taem",), "decision": "small"}], ("", ""), "did you mean .*team.yaml"),
     ],
 )  # fmt: skip
 def test_what_an_edition_could_not_walk_is_refused_with_a_sentence(
@@ -316,3 +316,15 @@ def test_a_speed_that_moved_is_told_with_start_and_quality_beside_it(reports: Pa
         said = words_of(reports / page / "index.html")
         assert t("weekly-beside-start", how=t("beside-within")) in said
         assert t("weekly-beside-quality", how=t("beside-within")) in said
+
+
+def test_a_correction_of_an_earlier_week_knows_nothing_of_later_ones(first: tuple[Path, Path, Published]) -> None:
+    reports, scratch, _ = first
+    publish(reports, scratch, "2026-W50", chosen(P_W49, R_W49, lacking=Q_W49))
+    corrected = publish(reports, scratch, "2026-W49", chosen(P_W49, R_W49, lacking=Q_W49))
+    (history,) = corrected.edition.history
+    assert [(one.edition.week, one.edition.revision) for one in history.entries] == [("2026-W49", 1), ("2026-W49", 2)]
+    assert [one.kind for one in history.entries[-1].changes] == ["answer", "withdrawn"]
+    told = (reports / "en" / "index.html").read_text(encoding="utf-8")
+    assert told.index("2026-W50, revision 1") < told.index("2026-W49, revision 2") < told.index("2026-W49, revision 1")
+    assert messages("en")("weekly-superseded") in told

@@ -203,15 +203,15 @@ def test_a_leak_anywhere_publishes_nothing(tmp_path: Path) -> None:
 def test_an_index_that_lies_there_is_not_published_again_and_one_that_changed_goes_through_the_gate(
     tmp_path: Path,
 ) -> None:
-    def publish_with(old: bytes, week: str, *facts: PrivateFact) -> Published:
-        pages = Pages(match=PAGES.match, front=front_pages, archive=lambda *_: {"2026-W01/index.html": old})
+    def publish_with(old: str, week: str, *facts: PrivateFact) -> Published:
+        pages = Pages(match=PAGES.match, front=front_pages, archive=lambda *_: {"2026-W01/index.html": page_of(old)})
         return publish_chosen(chosen(*FIRST), publish_file(), week, tmp_path, pages, facts)
 
     learned = PrivateFact(kind="host name", value="gpu-box-07")
-    publish_with(b"gpu-box-07", "2026-W49")
-    assert publish_with(b"gpu-box-07", "2026-W50", learned).fresh
+    publish_with("gpu-box-07", "2026-W49")
+    assert publish_with("gpu-box-07", "2026-W50", learned).fresh
     with pytest.raises(LeakFound, match="host name"):
-        publish_with(b"gpu-box-07 again", "2026-W51", learned)
+        publish_with("gpu-box-07 again", "2026-W51", learned)
     assert not (tmp_path / "2026-W51").exists()
 
 
@@ -265,6 +265,7 @@ def test_a_publish_file_is_read_strictly(tmp_path: Path) -> None:
         (("Asia/Tokyo", "Asia/Tokio"), "did you mean Asia/Tokyo"),
         (("{plan: harness-check}", "{}"), "names nothing"),
         (("friday", "freitag"), "weekday"),
+        (("matches:", "identity: {machine: class}\nmatches:"), "one policy for every command"),
     ):
         path.write_text(good.replace(*change), encoding="utf-8")
         with pytest.raises(ParamsError, match=words):

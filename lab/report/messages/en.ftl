@@ -943,7 +943,6 @@ footer-rebuild = Built from public evidence only: the same evidence gives the sa
 
 weekly-title = Engine lab, week { $week }
 weekly-revision = Revision { $revision }
-weekly-revision-title = Revision
 weekly-newest = (the newest)
 weekly-edition-name = { $week }, revision { $revision }
 weekly-archive = All weekly editions
@@ -1178,7 +1177,7 @@ sign-differs = { $what }: differs
 sign-not-recorded = { $what }: not recorded everywhere, so not comparable
 sign-not-recorded-anywhere = Not recorded in any of them, so not comparable: { $fields }
 sign-kv-named-or-resolved = KV cache format: named in one record, resolved in another. “auto” can end as the same format, and the same name as another scale
-sign-kv-named-or-resolved-value = named { $named }, resolved { $resolved }
+sign-kv-named-or-resolved-value = named: { $named }; resolved: { $resolved }
 sign-prompt-tokens = One workload, but other numbers of tokens were read: another template, a system prompt, thinking tags, a BOS token, or other text
 sign-prompt-tokens-value = { $total } tokens in, { $mean } a request
 sign-same-prompt = The same prompt, by its id, has other lengths. A template would add the same to each; where the difference varies, tokenizer or text differ too

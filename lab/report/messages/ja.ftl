@@ -930,14 +930,13 @@ footer-rebuild = 公開用の証拠だけから作成しています。同じ証
 
 weekly-title = エンジン検証ラボ { $week } 週
 weekly-revision = 第 { $revision } 版
-weekly-revision-title = 版
 weekly-newest = （最新）
 weekly-edition-name = { $week } 第 { $revision } 版
 weekly-archive = 週次版の一覧
 weekly-archive-note = 公開した版は書き換えません。訂正は理由を添えた新しい版とし、前の版はそのまま残します。
 weekly-archive-caption = 公開した版（新しい順）
 weekly-archive-cells = 公開したセル
-weekly-archive-counts = { $cells } 中 { $published }
+weekly-archive-counts = { $cells } 個中 { $published } 個
 weekly-archive-empty = まだ公開した版はありません。
 weekly-superseded = 新しい版があります
 weekly-holds = その後に取り下げ。この版には数字が残っています
@@ -1159,7 +1158,7 @@ sign-differs = { $what }：異なる
 sign-not-recorded = { $what }：記録のないものがあり、比較できない
 sign-not-recorded-anywhere = どの記録にもないため比較できない：{ $fields }
 sign-kv-named-or-resolved = KVキャッシュの形式：指定した名前しか分からない記録と、実際の形式まで分かる記録がある。「auto」が同じ形式になることも、名前が同じでスケールが違うこともある
-sign-kv-named-or-resolved-value = 指定 { $named }、実際 { $resolved }
+sign-kv-named-or-resolved-value = 指定：{ $named }、実際：{ $resolved }
 sign-prompt-tokens = 同じ workload なのに、読んだトークン数が違う。テンプレート、システムプロンプト、思考タグ、BOS、または本文が違う
 sign-prompt-tokens-value = 入力 { $total } トークン、1 リクエスト平均 { $mean }
 sign-same-prompt = 同じ ID のプロンプトの長さが違う。テンプレートだけなら差は一定のはずで、差がばらつくならトークナイザーか本文も違う
@@ -1204,7 +1203,7 @@ sign-chunks-value = { $how ->
     [bursts] 大半のチャンクが直前のものと同時に届く
     [several] 1 チャンクに約 { $tokens } トークン
    *[single] 1 チャンクに約 1 トークン、1 つずつ届く
-  }（間隔：中央値 { $median }、平均 { $mean }、1 トークンの時間 { $tpot }）
+  }（間隔の中央値：{ $median }、平均：{ $mean }、1 トークンの時間：{ $tpot }）
 sign-warmed-by-warmup = ウォームアップで送ったプロンプトを、あとで計測している。プレフィックスキャッシュに載ったあとの値である。行ごとの記録がないファイルについては、問題がないとは言えない
 sign-warmed-by-warmup-value = { $prompts } 件が重複、TTFT はウォームアップ → 計測：{ $times }
 sign-sent-again = 稼働中の 1 つのエンジンに、同じプロンプトを何度も送っている。プレフィックスキャッシュがあれば、2 回目以降は計算しない
