@@ -233,11 +233,11 @@ class SampleTally(Frozen):
 class ImportedScore(Frozen):
     """One score of a quality task."""
 
-    task: str
-    version: str | None
+    task: Short
+    version: Short | None
     """Of the task, as the file states it."""
-    metric: str
-    filter: str | None
+    metric: Short
+    filter: Short | None
     """What was taken out of the answer before it was scored."""
     value: float
     stderr: float | None
@@ -248,8 +248,8 @@ class ImportedScore(Frozen):
     n_original: int | None = None
     """Items the task has."""
     fewshot: int | None
-    output_type: str | None = None
-    task_hash: str | None = None
+    output_type: Short | None = None
+    task_hash: Short | None = None
     samples: SampleTally | None = None
     """None: no samples came with the results."""
 
@@ -257,18 +257,18 @@ class ImportedScore(Frozen):
 class ScorePath(Frozen):
     """How the questions reached the model, as far as the file says."""
 
-    model_class: str | None
+    model_class: Short | None
     """The tool's word for it, for instance local-completions: whether a server was asked, and through which route."""
     chat_template: Literal["by-the-server", "by-the-tool", "none", "not-recorded"]
     """Who applied one. `by-the-server`: nobody saw which."""
-    chat_template_sha256: str | None = None
+    chat_template_sha256: Short | None = None
     system_instruction: bool | None = None
     """Whether one was put in front."""
     fewshot_as_multiturn: bool | None = None
     concurrency: int | None = None
     limit: float | None = None
     """Items of each task that were asked, or the share of them; None: all."""
-    generation: str | None = None
+    generation: Short | None = None
     """Generation settings that go before those of the tasks."""
 
 

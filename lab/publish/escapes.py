@@ -43,9 +43,12 @@ def unescaped(text: str) -> str:
             text = html.unescape(text)
         if "\\" in text:
             text = _ESCAPE.sub(_character, text)
+        if "%" in text:
+            text = _PERCENT_U.sub(lambda match: _chr(match.group(1)), text)
+        if text != before and _HALF.search(text):
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if "%" in text:
-            text = unquote(_PERCENT_U.sub(lambda match: _chr(match.group(1)), text), errors="replace")
+            text = unquote(text, errors="replace")
         if text == before:
             break
     return text
@@ -180,6 +183,7 @@ _ESCAPE = re.compile(
     r"\\{1,64}(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})|"
     r"(x[0-9a-fA-F]{2}(?:\\{1,4}x[0-9a-fA-F]{2}){0,4000})|([/\"']))"
 )
+_HALF = re.compile("[\ud800-\udfff]")
 _PERCENT_U = re.compile(r"%u([0-9a-fA-F]{4})")
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\n]?")
 _OCTAL = re.compile(r"(?:\\{1,4}[0-3][0-7]{2}){4,4000}")
@@ -217,7 +221,8 @@ _SAME: dict[int, str | None] = {
         for code in range(low, high)
         if unicodedata.category(chr(code)) in ("Cf", "Cc") or 0xFE00 <= code <= 0xFE0F or code >= 0xE0100
     ),
-    **dict.fromkeys((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800)),
+    **dict.fromkeys(range(0x300, 0x370)),  # marks that make no letter with what they stand on
+    **dict.fromkeys((0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800)),
     **dict.fromkeys(
         [*range(0x2010, 0x2016), 0x2212, 0xFE58, 0xFE63, 0x058A, 0x05BE, 0x2043, 0x2796, 0x30FC, 0x3030, 0x2053], "-"
     ),

@@ -288,7 +288,8 @@ def _decoded(payload: bytes) -> list[str]:
         kinds = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
         wide = [text for kind in kinds if (text := _strictly(payload, kind)) is not None]
         plain = payload.replace(b"\x00", b"")
-        return [*wide, plain.decode()] if plain and _CONTROLS.search(plain) is None and plain.isascii() else wide
+        text = None if _CONTROLS.search(plain) else _strictly(plain, "utf-8")
+        return [*wide, text] if text else wide
     if zeros:
         payload = payload.replace(b"\x00", b"")  # a browser does not see them
     if _CONTROLS.search(payload) is not None:

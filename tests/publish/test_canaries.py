@@ -65,6 +65,11 @@ def test_the_real_pages_hold_none_of_them(known: Known) -> None:
         assert inspect(name, page, known) == ()
 
 
+def _units(text: str) -> list[str]:
+    """The numbers that JavaScript writes a text with, four digits each."""
+    return text.encode("utf-16-be").hex(" ", 2).split()
+
+
 # what is written to be seen through: first the value itself is changed, then it is packed, then broken up
 SPELLED: dict[str, Callable[[str], str]] = {
     "as it is": str,
@@ -73,7 +78,6 @@ SPELLED: dict[str, Callable[[str], str]] = {
     "zero-width": "\u200b".join,
     "soft hyphens": "\u00ad".join,
     "struck out": "\u0336".join,
-    "rubbed out": "x\x08".join,
     "with zero bytes": "\0".join,
     "tags' characters": lambda text: "".join(chr(0xE0000 + ord(c)) if " " <= c <= "~" else c for c in text),
     "direction marks": lambda text: "\u202e" + text[:3] + "\u200f" + text[3:] + "\u202c",
@@ -83,14 +87,14 @@ PACKED: dict[str, Callable[[str], str]] = {
     "decimal entities": lambda text: "".join(f"&#{ord(c)};" for c in text),
     "hexadecimal entities": lambda text: "".join(f"&#x{ord(c):X};" for c in text),
     "JSON": lambda text: json.dumps(text),
-    "JSON escapes": lambda text: "".join(f"\\u{ord(c):04x}" for c in text),
+    "JSON escapes": lambda text: "".join(f"\\u{unit}" for unit in _units(text)),
     "C escapes": lambda text: "".join(f"\\x{ord(c):02x}" if ord(c) < 128 else c for c in text),
     "percent": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
     "percent where needed": lambda text: quote(text, safe=""),
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "URL base64": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
     "hexadecimal": lambda text: text.encode().hex(),
-    "%u": lambda text: "".join(f"%u{ord(c):04x}" for c in text),
+    "%u": lambda text: "".join(f"%u{unit}" for unit in _units(text)),
     "octal escapes": lambda text: "".join(f"\\{byte:03o}" for byte in text.encode()),
     "quoted-printable": lambda text: "".join(f"={byte:02X}" for byte in text.encode()),
     "pairs of digits": lambda text: text.encode().hex(" "),
