@@ -767,7 +767,7 @@ def import_records(
 
     for path in paths:
         if (mib := size_of(path) / 2**20) >= 64:
-            err.print(f"{path}: {mib:,.0f} MiB; a gigabyte takes a minute or more", soft_wrap=True)
+            err.print(f"{path}: {mib:,.0f} MiB; a gigabyte takes minutes", soft_wrap=True)
     kept = import_files(
         open_store(runs_dir), kind, paths, unit=unit.value if unit else None, licence=licence, credit=credit
     )

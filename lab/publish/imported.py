@@ -27,6 +27,25 @@ WORD = re.compile(r"[A-Za-z0-9 ._+\-:=,/@()]{1,160}")
 Word = Annotated[str, StringConstraints(pattern=f"^{WORD.pattern}$")]
 
 
+class PublicScore(ImportedScore):
+    """A score, in plain words of a bounded length."""
+
+    task: Word
+    version: Word | None
+    metric: Word
+    filter: Word | None
+    output_type: Word | None = None
+    task_hash: Word | None = None
+
+
+class PublicScorePath(ScorePath):
+    """How the questions reached the model, without generation settings, which are free text."""
+
+    model_class: Word | None
+    chat_template_sha256: Word | None = None
+    generation: None = None
+
+
 class PublicImported(Frozen):
     """What is shown of one imported record. No file name, no path, no note, no host."""
 
@@ -46,8 +65,8 @@ class PublicImported(Frozen):
     workload: Word | None
     counts: Counts
     metrics: tuple[ImportedMetric, ...]
-    scores: tuple[ImportedScore, ...] = ()
-    score_path: ScorePath | None = None
+    scores: tuple[PublicScore, ...] = ()
+    score_path: PublicScorePath | None = None
     """How the questions reached the model; None: the record holds no scores."""
     ceilings: ImportedCeilings
     """What bounds it, and what is missing where nothing is known to."""
@@ -185,26 +204,18 @@ def _public(record: ImportedRecord, ceilings: ImportedCeilings) -> PublicImporte
     )
 
 
-def _score(one: ImportedScore) -> ImportedScore:
+def _score(one: ImportedScore) -> PublicScore:
     """A score with plain words only; a name that is not plain is no name."""
-    return one.model_copy(
-        update={
-            "task": _word(one.task) or "task",
-            "version": _word(one.version),
-            "metric": _word(one.metric) or "metric",
-            "filter": _word(one.filter),
-            "output_type": _word(one.output_type),
-            "task_hash": _word(one.task_hash),
-        }
-    )
+    words = {name: _word(getattr(one, name)) for name in ("version", "filter", "output_type", "task_hash")}
+    names = {"task": _word(one.task) or "task", "metric": _word(one.metric) or "metric"}
+    return PublicScore.model_validate({**dict(one), **words, **names})
 
 
-def _score_path(path: ScorePath | None) -> ScorePath | None:
-    """The path without generation settings, which are free text."""
+def _score_path(path: ScorePath | None) -> PublicScorePath | None:
     if path is None:
         return None
     plain = {"model_class": _word(path.model_class), "chat_template_sha256": _word(path.chat_template_sha256)}
-    return path.model_copy(update={**plain, "generation": None})
+    return PublicScorePath.model_validate({**dict(path), **plain, "generation": None})
 
 
 def _silence(tool: Tool, traces: Sequence[Trace]) -> Silence:
