@@ -272,8 +272,8 @@ def _data_uris(text: str) -> tuple[list[tuple[str, bytes | None]], str]:
             payload = _base64(unquote_to_bytes(encoded).decode("latin-1"))
         if payload or (payload is None and len(encoded) >= SURELY_MEANT):
             found.append((match.group("media").lower(), payload))
-        if payload is None:
-            rest.append(text[match.end() : end])
+        if payload is None or "base64" not in match.group("params").lower():
+            rest.append(text[match.end() : end])  # it may be words as they are, or only the first of them
         at = end
     return found, "".join((*rest, text[at:]))
 
