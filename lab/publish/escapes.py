@@ -219,7 +219,10 @@ _SAME: dict[int, str | None] = {
         code
         for low, high in ((0x7F, 0x3100), (0xFE00, 0xFFFF), (0x1BCA0, 0x1D17B), (0xE0000, 0xE01F0))
         for code in range(low, high)
-        if unicodedata.category(chr(code)) in ("Cf", "Cc") or 0xFE00 <= code <= 0xFE0F or code >= 0xE0100 or code == 0xFFFD
+        if unicodedata.category(chr(code)) in ("Cf", "Cc")
+        or 0xFE00 <= code <= 0xFE0F
+        or code >= 0xE0100
+        or code == 0xFFFD
     ),
     **dict.fromkeys(range(0x300, 0x370)),  # marks that make no letter with what they stand on
     **dict.fromkeys((0xFFFD, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800)),

@@ -168,7 +168,9 @@ def _of_launch(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
         elif "/" in value and value != series and not SYSTEM.match(value):  # the series is on every page
             yield from (("path of the launch", way) for way in _ways_to(value))
             if _OF_MODEL.search(flag):
-                yield from _own_name(value, series, spec.model.revision)
+                # a cache names a file by its digest, which pages show unless the model is hidden
+                shown = "" if open_namer().hides(spec.model) else spec.model.weights_sha256 or ""
+                yield from _own_name(value, series, spec.model.revision, shown)
     if spec.served_as and spec.served_as != series:
         yield "name the engine knows the model by", spec.served_as
     for setting in launch.settings:

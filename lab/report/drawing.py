@@ -132,7 +132,9 @@ def nice_high(high: float) -> float:
     if high <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(high))
-    return next(factor * power for factor in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if factor * power >= high * 1.02)
+    return next(
+        factor * power for factor in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12) if factor * power >= high * 1.02
+    )
 
 
 def tick_text(value: float) -> str:

@@ -16,7 +16,7 @@ from lab.evidence import EvidenceStore, LaunchRecord
 from lab.plan import RunPlan
 from lab.publish.gate import PrivateFact, inspect, private_facts, release
 from lab.publish.markup import NO_POLICY, active_in, script_hash
-from lab.publish.private import _traffic_facts
+from lab.publish.private import _own_name, _traffic_facts
 from lab.records import Capabilities
 from tests.publish.canaries import page as page_of
 
@@ -296,3 +296,15 @@ def test_what_the_environment_says_of_people_and_places_is_known(
     for leak in ("fuji-cluster", "proxy7.aurora.example", "/nfs/aurora/weights/x", "not-of-a-known-form"):
         assert inspect("x.txt", leak.encode(), facts), leak
     assert inspect("x.txt", b"en_US.UTF-8", facts) == ()
+
+
+def test_a_file_of_the_cache_is_named_by_a_digest_that_pages_show() -> None:
+    """What a digest names is no secret; a name that somebody gave the file is."""
+    digest = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+    assert not list(_own_name(f"/cache/models/{digest}.gguf", "Made-Up", "v1", digest))
+    assert not list(_own_name(f"/cache/models/{digest}-hf", "Made-Up", "v1", digest))
+    assert [value for _, value in _own_name("/cache/kitsune-internal.gguf", "Made-Up", "v1", digest)] == [
+        "kitsune-internal.gguf",
+        "kitsune-internal",
+    ]
+    assert list(_own_name(f"/cache/models/{digest}.gguf", "Model A", "withheld", ""))  # of a hidden model

@@ -229,3 +229,14 @@ def test_no_text_of_a_chart_lies_over_another_or_leaves_it(
         browser.show(width=width)
         browser.open(page)
         assert browser.value(TEXTS) == []
+
+
+@pytest.mark.parametrize(("largest", "end"), [(0, 1), (1, 1.2), (9.8, 10), (9.9, 12), (99.9, 120), (3053, 4000)])
+def test_an_axis_ends_a_little_above_its_largest_value(largest: float, end: float) -> None:
+    assert nice_high(largest) == pytest.approx(end)
+
+
+def test_every_largest_value_has_an_end_of_its_axis() -> None:
+    for step in range(1, 4000):
+        largest = 1.005**step / 1e4
+        assert largest * 1.02 <= nice_high(largest) <= largest * 1.4
