@@ -253,16 +253,13 @@ def report(
     from lab.publish.edition import newest_runs, publish_report
     from lab.showing_damage import note_damaged
 
-    if lang not in ("en", "ja", "all"):
-        raise LabError(f"--lang is en, ja or all, got '{lang}'")
-    store = open_store(runs_dir)
+    langs, store = _langs(lang), open_store(runs_dir)
     chosen = tuple(dict.fromkeys(run_ids)) if run_ids else newest_runs(store)
     if not run_ids:
         note_damaged(store, err, "left out of this report")
     if not chosen:
         raise LabError(f"no whole, measured run in {store.root}", "lab run params/harness-check.yaml")
     target = folder or PARAMS_FOLDER.parent / "reports" / store.status(chosen[-1]).plan
-    langs = ("en", "ja") if lang == "all" else (lang,)
     from lab.explain.flips import explain as walk_all
     from lab.explain.hypotheses import judge, read_hypotheses
     from lab.report.apart import apart
@@ -470,6 +467,11 @@ def _rules(facts: Sequence[Path] | None, decision: Path | None) -> tuple[Decisio
     return read_rules(facts, decision) if facts else None
 
 
+def _require_one_lang(lang: str) -> None:
+    if lang not in ("en", "ja"):
+        raise LabError(f"--lang is en or ja, got '{lang}'")
+
+
 def _langs(lang: str) -> tuple[str, ...]:
     """The languages an option names."""
     if lang not in ("en", "ja", "all"):
@@ -638,8 +640,7 @@ def show(
     from lab.showing import describe_run
     from lab.showing_damage import describe_rest
 
-    if lang not in ("en", "ja"):
-        raise LabError(f"--lang is en or ja, got '{lang}'")
+    _require_one_lang(lang)
     store = open_store(runs_dir)
     if store.is_imported(run_id):
         from lab.imports import read_imported
@@ -711,8 +712,7 @@ def match_runs(
     from lab.showing import describe_match
     from lab.showing_imported import describe_betrayed, short_words
 
-    if lang not in ("en", "ja"):
-        raise LabError(f"--lang is en or ja, got '{lang}'")
+    _require_one_lang(lang)
     store = open_store(runs_dir)
     chosen = tuple(dict.fromkeys(run_ids))
     others = {run_id: read_imported(store, run_id) for run_id in chosen if store.is_imported(run_id)}
@@ -787,9 +787,10 @@ def export_run(
     runs_dir: RunsDir = None,
 ) -> None:
     """Write a measured run as a file of others, so that they can check it with their own tools."""
-    from lab.evidence import open_store, write_atomically
+    from lab.evidence import open_store
     from lab.export import Form, export, export_reports
     from lab.publish.projection import grade_of
+    from lab.scratch import write_atomically
 
     store = open_store(runs_dir)
     if as_ is ExportForm.LLM_D:
@@ -829,13 +830,10 @@ def imported_page(
     from lab.publish.imported import publish_imports
     from lab.report.apart import apart
 
-    if lang not in ("en", "ja", "all"):
-        raise LabError(f"--lang is en, ja or all, got '{lang}'")
-    store = open_store(runs_dir)
+    langs, store = _langs(lang), open_store(runs_dir)
     chosen = tuple(dict.fromkeys(run_ids or (one.run_id for one in all_imported(store))))
     if not chosen:
         raise LabError(f"no imported record in {store.root}", "lab import KIND PATH")
-    langs = ("en", "ja") if lang == "all" else (lang,)
     target = folder or PARAMS_FOLDER.parent / "reports" / "imported"
     declared = declare(shape, machine, accelerators, one_record=len(chosen) == 1)
     build = apart("lab.report.imported:build_imported")
@@ -942,7 +940,6 @@ def traffic(
     """Measure the shape of your own traffic, and write it as facts and as a workload, without a word of it."""
     from datetime import UTC, datetime
 
-    from lab.evidence import write_atomically
     from lab.explain.counted import answers, facts_yaml
     from lab.explain.decision import DECISION, read_decision
     from lab.own_traffic import tokenizer_of, write_workload
@@ -950,6 +947,7 @@ def traffic(
     from lab.progress import TrafficProgress
     from lab.report.messages import messages
     from lab.report.traffic import answer_lines, shape_lines, written_lines
+    from lab.scratch import write_atomically
     from lab.traffic.reading import measure
 
     t, rules, called = messages(lang), read_decision(decision or DECISION), _workload_name(name, workload)
@@ -1010,8 +1008,9 @@ def calibrate(
     """Certify the instrument on this machine against a server that knows its own timing."""
     from lab.calibrate import calibrate as certify
     from lab.environment import capture
-    from lab.evidence import open_store, write_atomically
+    from lab.evidence import open_store
     from lab.progress import CalibrateProgress
+    from lab.scratch import write_atomically
     from lab.showing import describe_certificate
 
     store, environment = open_store(runs_dir), capture()
@@ -1120,7 +1119,7 @@ def bench(
         result = bench_endpoint(asked, progress.show)
     describe_bench(result, out)
     if json_path is not None:
-        from lab.evidence import write_atomically
+        from lab.scratch import write_atomically
 
         write_atomically(json_path, result.as_json())
     if not result.complete:

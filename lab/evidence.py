@@ -92,8 +92,7 @@ from lab.records import (
     RunState,
     Sample,
 )
-from lab.scratch import hold, is_held, let_go, scratch, sync_folder
-from lab.scratch import write_atomically as write_atomically
+from lab.scratch import hold, is_held, let_go, scratch, sync_folder, write_atomically
 from lab.spec import Frozen, Name, Rung, RunSpec, Sha256, digest
 from lab.support import Verdict
 from lab.version import __version__

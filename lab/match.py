@@ -20,7 +20,7 @@ from lab.conditions import DECIDE, Condition, Value, agree
 from lab.evidence import RunRecord
 from lab.records import CacheState, EvidenceGrade, How, MachineClass, RunId, RunState
 from lab.rules import Role, compare, looked_at, without_parts
-from lab.spec import Frozen, Workload, digest
+from lab.spec import NEUTRAL_SAMPLING, Frozen, Workload, digest
 
 Result = Literal["pass", "fail", "not-exposed"]
 
@@ -261,14 +261,7 @@ def _checks(side: Side) -> Iterator[Mismatch]:
 
 def _fields(side: Side) -> Iterator[Mismatch]:
     """Request fields that the engine does not have: a footnote where the value that is meant is the neutral one."""
-    neutral = {
-        "top_p": 1,
-        "top_k": 0,
-        "min_p": 0,
-        "presence_penalty": 0,
-        "frequency_penalty": 0,
-        "repetition_penalty": 1,
-    }
+    neutral = NEUTRAL_SAMPLING.model_dump(exclude={"temperature", "seed"})
     sampling = side.asked["sampling"]
     for field in side.not_expressible:
         if field in sampling:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lab.endpoint import Endpoint, split_url
 from lab.errors import EndpointError, ModelError, TrafficError
-from lab.evidence import write_atomically
 from lab.load.tokens import open_tokenizer
+from lab.scratch import write_atomically
 from lab.trace import as_lines
 from lab.traffic.reading import Measured
 from lab.traffic.units import EncodeAll

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from lab.conditions import Condition, Value
 from lab.errors import ParamsError
-from lab.evidence import write_atomically
 from lab.imports.record import ImportedRecord
 from lab.params import QUESTION, OpenQuestion, open_questions, shown
 from lab.roster import Entry, find
+from lab.scratch import write_atomically
 
 ENDPOINTS = {
     "chat": "chat",

@@ -90,6 +90,19 @@ class Sampling(Frozen):
     seed: int = Field(ge=0)
 
 
+NEUTRAL_SAMPLING = Sampling(
+    temperature=0,
+    top_p=1,
+    top_k=0,
+    min_p=0,
+    presence_penalty=0,
+    frequency_penalty=0,
+    repetition_penalty=1,
+    seed=1,
+)
+"""Greedy, and nothing that changes it."""
+
+
 class Slo(Frozen):
     """What a user is promised; a request is good when it keeps every limit that is set."""
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
-import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 from lab.quality import identity
 from lab.quality.suite import Suite
+from lab.scratch import write_atomically
 from lab.spec import SuiteRef, digest
 from lab.weights import cache_folder
 
@@ -39,10 +38,7 @@ def ref_of(suite: Suite) -> SuiteRef:
     found = suite.ref()
     with contextlib.suppress(OSError):  # a folder that cannot be written is asked again next time
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w", encoding="ascii") as out:
-            out.write(found.sha256)
-        os.replace(temporary, path)
+        write_atomically(path, found.sha256.encode("ascii"))
     return found
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from lab.errors import EvidenceDamaged, EvidenceError, RunNotFound
-from lab.evidence import REQUESTS_SCHEMA, EvidenceStore, new_run_id, write_atomically
+from lab.evidence import REQUESTS_SCHEMA, EvidenceStore, new_run_id
 from lab.limits import Limits
 from lab.plan import RunPlan
 from lab.records import ChunkKind, Concern, ConcernCode, Outcome, RequestRecord, RunState
+from lab.scratch import write_atomically
 from tests.conftest import CHECKOUT
 
 RECORD = RequestRecord(

@@ -18,7 +18,6 @@ from lab.conditions import WHY, Condition
 from lab.desk.sheet import Sheet, sheet
 from lab.environment import capture
 from lab.errors import LabError, OpenQuestions, ParamsError
-from lab.evidence import write_atomically
 from lab.launching import Look, launches
 from lab.params import PARAMS_FOLDER, QUESTION, OpenQuestion, open_questions, read_mapping, shown
 from lab.plan import SHARED_PROFILES, PlannedRun, RunPlan, find_problems, load_plan
@@ -30,22 +29,15 @@ from lab.report.messages import Messages, messages
 from lab.report.reasons import field_text
 from lab.roster import ROSTER
 from lab.rules import RULES
+from lab.scratch import write_atomically
+from lab.spec import NEUTRAL_SAMPLING
 from lab.support import look_up, read_support
 from lab.weights import read_model
 
 NOTEBOOK = "notebooks/10_fix_columns.ipynb"
 _SIGNED = re.compile(r"# Written by notebooks/10_fix_columns\.ipynb \(([0-9a-f]{12})\)")
 
-NEUTRAL: Mapping[str, float] = {
-    "temperature": 0,
-    "top_p": 1,
-    "top_k": 0,
-    "min_p": 0,
-    "presence_penalty": 0,
-    "frequency_penalty": 0,
-    "repetition_penalty": 1,
-    "seed": 1,
-}
+NEUTRAL: Mapping[str, float] = {name: int(value) for name, value in NEUTRAL_SAMPLING}
 """Sampling that changes nothing: greedy, no penalty."""
 
 ASKED: Mapping[str, str] = {

@@ -7,10 +7,9 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from lab.report.grid import Cell, Row, Table
 from lab.report.messages import Messages
+from lab.report.templating import template
 
 _STYLE = (
     "<style>.lab-sheet table{text-align:left;margin-bottom:.6em}.lab-sheet caption{text-align:left;font-weight:bold}"
@@ -55,10 +54,7 @@ def sheet(parts: Iterable[Table | str], t: Messages) -> Sheet:
 
 @cache
 def _macro() -> Any:
-    environment = Environment(
-        loader=PackageLoader("lab.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template("table.html.j2").module
+    return template("table.html.j2").module
 
 
 def _without_links(table: Table) -> Table:

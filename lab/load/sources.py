@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lab.errors import ParamsError
+from lab.json_array import ArrayBroken, elements
 from lab.params import shown
 from lab.spec import Sha256
 from lab.trace import BadRow, TraceRow, row_of
@@ -34,8 +35,6 @@ _ROLES = {
     "assistant": "assistant", "gpt": "assistant",
 }  # fmt: skip
 _SCHEMA_NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
-_BLANK = re.compile(r"[ \t\r\n]*")
-_CHUNK = 64 * 1024
 
 _QUESTION = '{"name": …, "question": …, "schema": {…}}'
 _ROW = '{"input_tokens": …, "output_tokens": …, "at_s": …, "shared_tokens": …, "like": …}'
@@ -184,45 +183,21 @@ def _lines(text: TextIO, where: str, line: int, first: str) -> Iterator[tuple[in
 
 
 def _elements(text: TextIO, where: str, line: int) -> Iterator[tuple[int, Any, int]]:
-    """Elements of an array whose `[` has been read; no more than one element and a chunk is in memory."""
-    decoder = json.JSONDecoder()
-    buffer, at, after_value = "", 0, False
-
-    def refill() -> bool:
-        nonlocal buffer, at
-        # doubling keeps the repeated attempts at a long element linear
-        more = text.read(max(_CHUNK, len(buffer) - at))
-        buffer, at = buffer[at:] + more, 0
-        return bool(more)
-
-    while True:
-        blank = _BLANK.match(buffer, at)
-        assert blank is not None
-        line += buffer.count("\n", at, blank.end())
-        at = blank.end()
-        if at == len(buffer):
-            if not refill():
-                raise ParamsError(f"{where}:{line}: the file ends before its array does; expected ',' or ']'")
-            continue
-        if buffer[at] == "]":
-            return
-        if after_value:
-            if buffer[at] != ",":
-                raise ParamsError(f"{where}:{line}: expected ',' or ']' after an element of the array")
-            at, after_value = at + 1, False
-            continue
-        try:
-            value, end = decoder.raw_decode(buffer, at)
-        except (ValueError, RecursionError) as problem:
-            if len(buffer) - at <= MOST_ITEM_CHARS and refill():
-                continue
-            raise _not_json(where, line, problem) from None
-        yield line, value, end - at
-        line += buffer.count("\n", at, end)
-        at, after_value = end, True
+    """Elements of an array whose `[` has been read."""
+    try:
+        yield from elements(text, line, MOST_ITEM_CHARS)
+    except ArrayBroken as broken:
+        at = f"{where}:{broken.line}"
+        if broken.why == "encoding":
+            raise ParamsError(f"{where} is not UTF-8 text") from None
+        if broken.why == "ends":
+            raise ParamsError(f"{at}: the file ends before its array does; expected ',' or ']'") from None
+        if broken.why == "separator":
+            raise ParamsError(f"{at}: expected ',' or ']' after an element of the array") from None
+        raise _not_json(where, broken.line, broken.__cause__) from None
 
 
-def _not_json(where: str, line: int, problem: Exception) -> ParamsError:
+def _not_json(where: str, line: int, problem: BaseException | None) -> ParamsError:
     # the message of a JSONDecodeError names what was expected and quotes nothing
     detail = (
         problem.msg.lower() if isinstance(problem, json.JSONDecodeError) else "nested too deeply or a number too long"

@@ -15,22 +15,10 @@ from lab.load.answer import error_words, read_answer
 from lab.load.prompts import PATHS
 from lab.load.spool import Exchange
 from lab.records import Effective, RequestRecord
-from lab.spec import RunSpec, Sampling
+from lab.spec import NEUTRAL_SAMPLING, RunSpec
 
 Result = Literal["pass", "fail", "not-exposed"]
 Messages = Sequence[Mapping[str, Any]]
-
-NEUTRAL = Sampling(
-    temperature=0,
-    top_p=1,
-    top_k=0,
-    min_p=0,
-    presence_penalty=0,
-    frequency_penalty=0,
-    repetition_penalty=1,
-    seed=1,
-)
-"""Greedy, and nothing that changes it."""
 
 FIRST_WORD = "Preflight"
 """Begins every prompt of a probe and none of the load: what a probe leaves in a prefix cache is of no use to it."""
@@ -156,7 +144,7 @@ class Engine:
 
     def neutral(self, **changes: Any) -> dict[str, Any]:
         """Every sampling field this engine has, greedy and neutral but for `changes`."""
-        return self.adapter.sampling_fields(NEUTRAL.model_copy(update=changes)).body
+        return self.adapter.sampling_fields(NEUTRAL_SAMPLING.model_copy(update=changes)).body
 
     def user(self, text: str) -> list[dict[str, Any]]:
         """One message, begun so that no load knows it."""

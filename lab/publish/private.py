@@ -161,6 +161,8 @@ def _of_launch(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
     if launch is None:
         return
     series = spec.model.series
+    # a cache names a file by its digest, which pages show unless the model is hidden
+    shown = "" if open_namer().hides(spec.model) else spec.model.weights_sha256 or ""
     for before, word in zip(("", *launch.argv), launch.argv, strict=False):
         flag, _, value = word.partition("=") if word.startswith("-") else (before, "", word)
         if value.startswith(("http://", "https://")):
@@ -168,8 +170,6 @@ def _of_launch(store: EvidenceStore, run_id: str) -> Iterator[tuple[str, str]]:
         elif "/" in value and value != series and not SYSTEM.match(value):  # the series is on every page
             yield from (("path of the launch", way) for way in _ways_to(value))
             if _OF_MODEL.search(flag):
-                # a cache names a file by its digest, which pages show unless the model is hidden
-                shown = "" if open_namer().hides(spec.model) else spec.model.weights_sha256 or ""
                 yield from _own_name(value, series, spec.model.revision, shown)
     if spec.served_as and spec.served_as != series:
         yield "name the engine knows the model by", spec.served_as

@@ -9,7 +9,6 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lab.explain.flips import Explanation
@@ -33,6 +32,7 @@ from lab.report.path_drawing import path_drawing
 from lab.report.payback import payback_table
 from lab.report.reasons import Reasons, checks_table, conditions_table, reasons_of
 from lab.report.series import in_order, series_label
+from lab.report.templating import template
 from lab.report.told import UNTOLD, Told
 from lab.report.typeface import face_css
 from lab.roster import ON_TABLE, find
@@ -152,16 +152,7 @@ def _page(
     t: Messages,
     langs: tuple[str, ...],
 ) -> bytes:
-    environment = Environment(
-        loader=PackageLoader("lab.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    html = environment.get_template("page.html.j2").render(
-        _context(runs, contrasts, explanations, judged, told, t, langs)
-    )
+    html = template("page.html.j2").render(_context(runs, contrasts, explanations, judged, told, t, langs))
     return html.replace("/*typeface*/", face_css(html), 1).encode()
 
 

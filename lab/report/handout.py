@@ -12,7 +12,6 @@ from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lab.explain.flips import Explanation
@@ -44,6 +43,7 @@ from lab.report.pdf import open_pdf, pdf
 from lab.report.reasons import Reasons, mismatch_text, reasons_of
 from lab.report.series import engine_title, in_order
 from lab.report.tables import profile_settings
+from lab.report.templating import template
 from lab.report.typeface import face_css
 from lab.roster import ON_TABLE, find
 from lab.spec import Frozen, LaunchProfile, ModelSpec, Quantization, RunSpec, Sampling, SuiteRef, Workload, digest
@@ -212,17 +212,10 @@ def _suite(run: PublicRun) -> SuiteRef | None:
 def _page(
     sheets: Sequence[Sheet], explanations: Explanations, t: Messages, langs: tuple[str, ...], paper: bool
 ) -> bytes:
-    environment = Environment(
-        loader=PackageLoader("lab.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     runs = tuple(run for sheet in sheets for run in sheet.runs)
     reasons = reasons_of(runs)
     css = files("lab.report").joinpath("templates", "handout.css").read_text(encoding="utf-8")
-    html = environment.get_template("handout.html.j2").render(
+    html = template("handout.html.j2").render(
         t=t,
         languages=[messages(lang) for lang in langs],
         css=Markup(css),  # noqa: S704 - the package's own file

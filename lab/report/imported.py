@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib.resources import files
 from itertools import groupby
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lab.imports.record import Counts, ImportedMetric
@@ -18,6 +17,7 @@ from lab.report.imported_ceilings import ceilings_of_imports, imported_ceiling_f
 from lab.report.imported_scores import asked_words, scores_table
 from lab.report.messages import LANGS, Messages, messages, slug
 from lab.report.numbers import count, significant
+from lab.report.templating import template
 from lab.report.typeface import face_css
 from lab.spec import digest
 
@@ -34,16 +34,9 @@ def build_imported(public: PublicImports, langs: tuple[str, ...] = LANGS) -> dic
 
 
 def _page(public: PublicImports, t: Messages, langs: tuple[str, ...]) -> bytes:
-    environment = Environment(
-        loader=PackageLoader("lab.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     timed = [one for one in public.records if one.metrics or not one.scores]  # a score has no speed to bound
-    html = environment.get_template("imported.html.j2").render(
+    html = template("imported.html.j2").render(
         t=t,
         languages=[messages(lang) for lang in langs],
         css=Markup(css),  # noqa: S704 - the package's own file

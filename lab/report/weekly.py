@@ -7,11 +7,9 @@ fixed before it; numbers of a run stand in the report of its match, and here whe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lab.explain.flips import Explanation
@@ -33,6 +31,7 @@ from lab.report.numbers import week as week_days
 from lab.report.path import Answer, answer_of
 from lab.report.reasons import reasons_of
 from lab.report.series import engine_title, in_order
+from lab.report.templating import template
 from lab.report.told import Part, Told
 from lab.report.typeface import face_css
 
@@ -134,23 +133,11 @@ def archive_pages(
     return pages
 
 
-def render(template: str, context: dict[str, Any]) -> bytes:
+def render(name: str, context: dict[str, Any]) -> bytes:
     """A finished page: the package's style and the glyphs it needs are inside."""
     css = files("lab.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    html = _environment().get_template(template).render(css=Markup(css), **context)  # noqa: S704 - the package's own file
+    html = template(name).render(css=Markup(css), **context)  # noqa: S704 - the package's own file
     return html.replace("/*typeface*/", face_css(html), 1).encode()
-
-
-@cache
-def _environment() -> Environment:
-    """Templates, compiled once: there is a page for each week of the archive."""
-    return Environment(
-        loader=PackageLoader("lab.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def _front(edition: Edition, runs: Runs, paths: Paths, t: Messages, langs: tuple[str, ...]) -> dict[str, Any]:

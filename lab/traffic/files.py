@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from lab.errors import TrafficError
+from lab.json_array import ArrayBroken, elements
 
 Fault = Literal["not-json", "not-utf-8", "too-long", "array-broken"]
 """Why a value could not be read."""
@@ -25,7 +25,6 @@ MOST_LINE_BYTES = 64 * 1024 * 1024
 """A line or an element that is longer is passed over, so that no file can fill the memory."""
 _CHUNK = 256 * 1024
 _HEAD = 64 * 1024
-_BLANK = re.compile(r"[ \t\r\n]*")
 _BOM = b"\xef\xbb\xbf"
 
 _MAGIC = (
@@ -110,51 +109,14 @@ class TrafficFile:
                 yield Value(number, fault="not-json")
 
     def _elements(self) -> Iterator[Value]:
-        text = io.TextIOWrapper(self._content, encoding="utf-8-sig", newline="\n")
-        decoder, buffer, at, line, after_value = json.JSONDecoder(), "", 0, 1, False
-
-        def refill() -> bool:
-            nonlocal buffer, at
-            # doubling keeps the repeated attempts at a long element linear
-            more = text.read(max(_CHUNK, len(buffer) - at))
-            buffer, at = buffer[at:] + more, 0
-            return bool(more)
-
+        text, line = io.TextIOWrapper(self._content, encoding="utf-8-sig", newline="\n"), 1
         try:
-            opened = False
-            while True:
-                blank = _BLANK.match(buffer, at)
-                assert blank is not None
-                line += buffer.count("\n", at, blank.end())
-                at = blank.end()
-                if at == len(buffer):
-                    if not refill():
-                        yield Value(line, fault="array-broken")
-                        return
-                    continue
-                if not opened:
-                    at, opened = at + 1, True  # the bracket that made this an array
-                    continue
-                if buffer[at] == "]":
-                    return
-                if after_value:
-                    if buffer[at] != ",":
-                        yield Value(line, fault="array-broken")
-                        return
-                    at, after_value = at + 1, False
-                    continue
-                try:
-                    value, end = decoder.raw_decode(buffer, at)
-                except (ValueError, RecursionError):
-                    if len(buffer) - at <= MOST_LINE_BYTES and refill():
-                        continue
-                    yield Value(line, fault="array-broken")
-                    return
-                if end == len(buffer) and refill():
-                    continue  # a number may go on behind the piece that was read
-                yield Value(line, value)
-                line += buffer.count("\n", at, end)
-                at, after_value = end, True
+            while (first := text.read(1)) and first != "[":  # only space stands before it
+                line += first == "\n"
+            for place, value, _ in elements(text, line, MOST_LINE_BYTES):
+                yield Value(place, value)
+        except ArrayBroken as broken:
+            yield Value(broken.line, fault="not-utf-8" if broken.why == "encoding" else "array-broken")
         except UnicodeDecodeError:
             yield Value(line, fault="not-utf-8")
         finally:

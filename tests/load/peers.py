@@ -34,6 +34,7 @@ from lab.engines.process import EngineProcess, child_environment, free_port
 from lab.engines.reference import PROGRAM, read_emissions
 from lab.errors import LabError
 from lab.installation import find_installed
+from lab.load.reference_model import Behaviour
 from lab.programs import engines_folder
 from lab.records import ChunkKind, Emission
 from lab.weights import full_name, locate, read_model
@@ -226,12 +227,8 @@ def measure(client: Client, streams: int, tokenizer: Path) -> Row:
         ticks = [late for one in sent for late in one.late_s]
         return Row(
             client.name, streams, said, statistics.fmean(map(_true_ttft_s, sent)),
-            statistics.fmean(map(_true_tpot_s, sent)), cpu_s, max(ticks, default=0.0) / TICK_S,
+            statistics.fmean(map(_true_tpot_s, sent)), cpu_s, max(ticks, default=0.0) / Behaviour().tick_s,
         )  # fmt: skip
-
-
-TICK_S = 0.02
-"""Of the reference engine by default."""
 
 
 def _hub(folder: Path, tokenizer: Path) -> Path:
