@@ -636,6 +636,7 @@ def show(
     runs_dir: RunsDir = None,
 ) -> None:
     """Show one run: what was meant, what happened, what it gave."""
+    from lab.errors import EvidenceDamaged
     from lab.evidence import open_store
     from lab.showing import describe_run
     from lab.showing_damage import describe_rest
@@ -652,16 +653,18 @@ def show(
         if machine is not None and record.machine.name is not None:
             raise LabError(f"the file names its machine, {record.machine.name}; --machine is for files that name none")
         bounds = imported_ceilings(record, declared, Tables())
-        describe_imported(record, bounds, store.verify(run_id), lang, out)
+        describe_imported(record, bounds, lang, out)
         return
     if lang != "en" or (shape, machine, accelerators) != (None, None, None):
         raise LabError(
             f"{run_id} was measured here: its machine and weights are recorded, and it is shown in English",
             f"lab show {run_id}, or lab report {run_id} for a page in both languages",
         )
-    if store.damage(run_id):
+    try:
+        describe_run(store, run_id, out)
+    except EvidenceDamaged:
         describe_rest(store, run_id, out)
-    describe_run(store, run_id, out)
+        raise
 
 
 @app.command()

@@ -43,9 +43,7 @@ def describe_kept(kept: Sequence[Kept], out: Console) -> None:
     out.print(Text(f"grade imported: no claim until measured again. Next: lab match {' '.join(new)}"), soft_wrap=True)
 
 
-def describe_imported(
-    record: ImportedRecord, bounds: ImportedCeilings, damage: Sequence[str], lang: str, out: Console
-) -> None:
+def describe_imported(record: ImportedRecord, bounds: ImportedCeilings, lang: str, out: Console) -> None:
     """One record: where it comes from, what it says, what bounds it, what it does not say."""
     t, source = messages(lang), record.source
     nothing = t("value-not-recorded")
@@ -55,7 +53,6 @@ def describe_imported(
     timed = bool(record.metrics or record.requests or not record.scores)
     rows = {
         t("shown-run"): t("shown-grade", run=record.run_id),
-        t("shown-damaged"): "; ".join(damage),
         t("shown-file"): t("shown-bytes", file=source.file, bytes=f"{source.size_bytes:,}", sha256=source.sha256),
         t("shown-also"): "\n".join(
             t("shown-bytes", file=one.file, bytes=f"{one.size_bytes:,}", sha256=one.sha256) for one in source.also

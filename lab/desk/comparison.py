@@ -22,6 +22,7 @@ from lab.metrics.stats import interval_over_launches
 from lab.publish.contrasts import IN_BITS
 from lab.publish.edition import newest_runs
 from lab.publish.evidence import PublicRun
+from lab.publish.identity import open_namer
 from lab.publish.projection import grade_of, project
 from lab.records import LevelResult, Outcome, RequestRecord, RunState, TaskScore
 from lab.report.cells import table
@@ -155,7 +156,8 @@ class Comparison:
     def public(self) -> tuple[PublicRun, ...]:
         """What may be said of the measured ones; only used for names, colours and labels here."""
         measured = (run_id for run_id, one in self.records.items() if one.status.state is RunState.MEASURED)
-        return tuple(project(self.store, run_id) for run_id in measured)
+        namer = open_namer()
+        return tuple(project(self.store, run_id, namer=namer) for run_id in measured)
 
     @cached_property
     def series(self) -> dict[str, Series]:

@@ -11,6 +11,7 @@ from lab.evidence import EvidenceStore
 from lab.params import shown
 from lab.publish.contrasts import contrasts
 from lab.publish.evidence import PublicContrast, PublicRun
+from lab.publish.identity import open_namer
 from lab.publish.projection import project
 
 Read = tuple[tuple[PublicRun, ...], tuple[PublicContrast, ...]]
@@ -20,7 +21,8 @@ _CONTRASTS = TypeAdapter(tuple[PublicContrast, ...])
 
 def of_store(store: EvidenceStore, run_ids: tuple[str, ...]) -> Read:
     """What may be said of these private runs, and of their answers side by side."""
-    runs = tuple(project(store, run_id) for run_id in run_ids)
+    namer = open_namer()
+    runs = tuple(project(store, run_id, namer=namer) for run_id in run_ids)
     return runs, contrasts(store, runs)
 
 

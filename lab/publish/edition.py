@@ -12,7 +12,7 @@ from lab.evidence import EvidenceStore
 from lab.publish.contrasts import contrasts
 from lab.publish.evidence import PublicContrast, PublicRun
 from lab.publish.gate import private_facts, release
-from lab.publish.identity import recognised_by
+from lab.publish.identity import open_namer, recognised_by
 from lab.publish.projection import project
 from lab.records import MachineClass, RunState
 from lab.rules import subject
@@ -80,7 +80,8 @@ def publish_report(store: EvidenceStore, run_ids: tuple[str, ...], folder: Path,
     specs = {run_id: store.spec(run_id) for run_id in run_ids}
     for table in sorted({spec.table for spec in specs.values()}):
         subject([spec for spec in specs.values() if spec.table == table])  # refuses unlike runs and names why
-    public = tuple(project(store, run_id) for run_id in run_ids)
+    namer = open_namer()
+    public = tuple(project(store, run_id, namer=namer) for run_id in run_ids)
     keep_apart(store, public)
     compared = contrasts(store, public)
     pages = build(public, compared)

@@ -9,6 +9,7 @@ from pathlib import Path
 from lab.evidence import EvidenceStore
 from lab.publish.evidence import PublicRun
 from lab.publish.gate import PrivateFact, release
+from lab.publish.identity import open_namer
 from lab.publish.projection import project
 from lab.scratch import scratch
 
@@ -29,7 +30,8 @@ def public_runs(store: EvidenceStore, run_ids: Iterable[str]) -> tuple[tuple[Pub
     Raises:
         EvidenceError: a run cannot be shown.
     """
-    runs = tuple(project(store, run_id) for run_id in run_ids)
+    namer = open_namer()
+    runs = tuple(project(store, run_id, namer=namer) for run_id in run_ids)
     return runs, {f"evidence/{run.run_id}.json": run.model_dump_json(indent=1).encode() + b"\n" for run in runs}
 
 

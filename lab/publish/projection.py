@@ -71,15 +71,14 @@ def project(
     Raises:
         EvidenceError: the run is not measured, or its bundle is damaged: it cannot carry a report.
     """
-    problems = store.verify(run_id)
-    record = store.read(run_id)
+    record = store.read(run_id)  # refuses what is damaged
     if record.status.state is not RunState.MEASURED:
         raise EvidenceError(
             f"{run_id} is {record.status.state}, not measured: {record.status.reason or 'no reason recorded'}",
             "lab runs",
         )
-    if problems or record.manifest_sha256 is None:
-        raise EvidenceError(f"{run_id} is damaged: {'; '.join(problems)}", f"lab verify {run_id}")
+    if record.manifest_sha256 is None:
+        raise EvidenceError(f"{run_id} is damaged: {'; '.join(store.verify(run_id))}", f"lab verify {run_id}")
     if record.environment is None or record.launch is None or record.preparation is None:
         raise EvidenceError(f"{run_id} lacks its environment, launch or preparation", f"lab show {run_id}")
     try:

@@ -56,7 +56,7 @@ def bounds(one: ImportedRecord, shape: ModelShape | None = SHAPE, **declared: An
 def shown(one: ImportedRecord, found: ImportedCeilings, lang: str = "en") -> str:
     """A record as a person reads it, spaces made single."""
     out = io.StringIO()
-    describe_imported(one, found, (), lang, Console(file=out, width=400))
+    describe_imported(one, found, lang, Console(file=out, width=400))
     return " ".join(out.getvalue().split())
 
 

@@ -1441,7 +1441,6 @@ differs-untranslated = { $text }
 
 shown-run = run_id
 shown-grade = { $run }, imported: measured by others, no claim until measured again here
-shown-damaged = damaged
 shown-file = file
 shown-bytes = { $file }, { $bytes } bytes, sha256 { $sha256 }
 shown-tool = { $tool }, version { $version }, importer { $importer }

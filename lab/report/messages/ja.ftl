@@ -1413,7 +1413,6 @@ differs-untranslated = ツールの定義（英語の原文）：{ $text }
 
 shown-run = run_id
 shown-grade = { $run }（imported）：他者が計測したもの。ここで計測し直すまで、主張の根拠にはできない
-shown-damaged = 破損
 shown-file = ファイル
 shown-bytes = { $file }、{ $bytes } バイト、sha256 { $sha256 }
 shown-tool = ツール { $tool }（版：{ $version }、取り込みプログラム：{ $importer }）
